@@ -14,77 +14,13 @@
 #include "bench/train/engine.h"
 #include "bench/train/random.h"
 #include "lib/core/plugin.h"
+#include "tests/unit/small_graph.h"
 
 #include <math.h>
 
-enum { BATCH = 3, SIDE = 7, CLASSES = 5, WIDEST = BATCH * 32 * 12 * 12, PROBES = 14 };
+enum { BATCH = 3, SIDE = 7, WIDEST = BATCH * 32 * 12 * 12, PROBES = 14 };
 
 static const struct engine *engine;
-
-/* --- small graphs ----------------------------------------------------------------------- */
-
-static size_t params_of(const struct graph_node *n)
-{
-	switch (n->op) {
-	case GRAPH_CONV:
-		return (size_t)(n->channels * n->from * n->k * n->k);
-	case GRAPH_NORM:
-		return 2 * (size_t)n->channels;
-	case GRAPH_DENSE:
-		return (size_t)(n->channels * n->from + n->channels);
-	default:
-		return 0;
-	}
-}
-
-/* Completes a node that says what it is and where it stands. Returns its value. */
-static int put(struct graph *g, struct graph_node n)
-{
-	n.from = n.in ? g->nodes[n.in - 1].channels : g->channels;
-	n.from_side = n.in ? g->nodes[n.in - 1].side : g->side;
-	n.channels = n.channels ? n.channels : n.from;
-	n.side = n.k ? (n.from_side + 2 * n.pad - n.k) / n.stride + 1 : n.from_side;
-	if (n.op == GRAPH_MEAN || n.op == GRAPH_DENSE)
-		n.side = 1;
-	n.first = g->nparams;
-	n.nparams = params_of(&n);
-	n.stats = g->nstats;
-	g->nparams += n.nparams;
-	g->nstats += n.op == GRAPH_NORM ? n.nparams : 0;
-	g->nodes[g->n++] = n;
-	return g->n;
-}
-
-static int conv(struct graph *g, int in, int channels, int k, int stride, int pad)
-{
-	return put(g, (struct graph_node){.op = GRAPH_CONV,
-					  .in = in,
-					  .channels = channels,
-					  .k = k,
-					  .stride = stride,
-					  .pad = pad});
-}
-
-static int norm(struct graph *g, int in, bool relu)
-{
-	return put(g, (struct graph_node){.op = GRAPH_NORM, .in = in, .relu = relu});
-}
-
-static int sum(struct graph *g, int in, int other, bool relu)
-{
-	return put(g, (struct graph_node){.op = GRAPH_ADD, .in = in, .other = other, .relu = relu});
-}
-
-/* The last: a value for each class, from all pixels. */
-static void weigh(struct graph *g, int in)
-{
-	(void)conv(g, in, CLASSES, g->nodes[in - 1].side, 1, 0);
-}
-
-static struct graph begin(int channels)
-{
-	return (struct graph){.channels = channels, .side = SIDE, .classes = CLASSES};
-}
 
 /* --- the same in double precision ---------------------------------------------------------- */
 
@@ -385,7 +321,7 @@ static void convolutions(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		for (size_t w = 0; w < ARRAY_LEN(widths); w++) {
-			struct graph first = begin(3), second = begin(3);
+			struct graph first = begin(3, SIDE), second = begin(3, SIDE);
 			char name[64];
 			int at = conv(&first, 0, widths[w], kinds[i].k, kinds[i].stride,
 				      kinds[i].pad);
@@ -409,12 +345,11 @@ static void convolutions_of_few_pixels(void **state)
 	(void)state;
 	for (size_t w = 0; w < ARRAY_LEN(widths); w++)
 		for (int side = 1; side <= 3; side++) {
-			struct graph g = begin(3);
+			struct graph g = begin(3, side);
 			char name[40];
 			int at;
 
 			(void)snprintf(name, sizeof(name), "%d pixels by %d", side, side);
-			g.side = side;
 			at = conv(&g, 0, widths[w], 3, 1, 1);
 			at = conv(&g, at, widths[w], 3, 1, 1);
 			weigh(&g, at);
@@ -427,7 +362,7 @@ static void batch_normalization(void **state)
 	(void)state;
 	for (size_t w = 0; w < ARRAY_LEN(widths); w++)
 		for (int relu = 0; relu < 2; relu++) {
-			struct graph g = begin(3);
+			struct graph g = begin(3, SIDE);
 
 			weigh(&g, norm(&g, conv(&g, 0, widths[w], 3, 1, 1), relu));
 			check(relu ? "normalization, ReLU" : "normalization", &g);
@@ -439,7 +374,7 @@ static void additions(void **state)
 	(void)state;
 	for (size_t w = 0; w < ARRAY_LEN(widths); w++)
 		for (int relu = 0; relu < 2; relu++) {
-			struct graph g = begin(3);
+			struct graph g = begin(3, SIDE);
 			int past = conv(&g, 0, widths[w], 3, 1, 1);
 			int at = conv(&g, past, widths[w], 3, 1, 1);
 
@@ -452,7 +387,7 @@ static void the_largest_of_each_window(void **state)
 {
 	(void)state;
 	for (size_t w = 0; w < ARRAY_LEN(widths); w++) {
-		struct graph g = begin(3);
+		struct graph g = begin(3, SIDE);
 		int at = conv(&g, 0, widths[w], 3, 1, 1);
 
 		at = put(&g, (struct graph_node){
@@ -466,7 +401,7 @@ static void mean_and_dense(void **state)
 {
 	(void)state;
 	for (size_t w = 0; w < ARRAY_LEN(widths); w++) {
-		struct graph g = begin(3);
+		struct graph g = begin(3, SIDE);
 		int at = norm(&g, conv(&g, 0, widths[w], 3, 2, 1), true);
 
 		at = put(&g, (struct graph_node){.op = GRAPH_MEAN, .in = at});
@@ -479,7 +414,7 @@ static void mean_and_dense(void **state)
 /* As resnet18 puts them together, with a projection past it. */
 static void a_residual_block(void **state)
 {
-	struct graph g = begin(3);
+	struct graph g = begin(3, SIDE);
 	int in = norm(&g, conv(&g, 0, 16, 3, 1, 1), true);
 	int at = norm(&g, conv(&g, in, 32, 3, 2, 1), true), past;
 
