@@ -42,6 +42,8 @@ const char *const *preflight_args(const struct preflight *p, enum stage_id id, c
 		*LIST_ADD(p->a, &args) = "--find-slow";
 	if (id == S_EXPECT)
 		expect_args(p, &args);
+	if (id == S_TRAINING && p->checkpoint)
+		*LIST_ADD(p->a, &args) = arena_printf(p->a, "--checkpoint=%s", p->checkpoint);
 	if (hosts)
 		*LIST_ADD(p->a, &args) = arena_printf(p->a, "--hosts=%s", hosts);
 	*LIST_ADD(p->a, &args) = NULL;

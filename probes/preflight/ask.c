@@ -23,6 +23,13 @@ const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS] = {
 	 .help = "with --quick too: a second of work on each GPU, and who is slower than its "
 		 "peers"},
 
+	{.name = "checkpoint",
+	 .metavar = "DIR",
+	 .type = OPT_STR,
+	 AT(checkpoint),
+	 .complete = OPT_C_DIR,
+	 .help = "where jobs save: can every host save there, see it, and train on from it"},
+
 	{.help = "Between hosts"},
 	{OPT_HOSTS("each of these, and what is between them"), AT(hosts)},
 	{.name = "here",
@@ -97,6 +104,11 @@ int preflight_ask_check(const struct preflight_ask *q, struct err *e)
 {
 	if (q->quick && q->full)
 		return err_set(e, ERR_USAGE, "--quick and --full cannot be combined");
+	if (q->checkpoint && !*q->checkpoint)
+		return err_set(e, ERR_USAGE, "--checkpoint: '' is no folder; an unset variable?");
+	if (q->checkpoint && q->quick)
+		return err_set(e, ERR_USAGE,
+			       "--checkpoint goes without --quick, which trains nothing");
 	if (q->serve && (q->hosts || q->here))
 		return err_set(e, ERR_USAGE, "--serve goes without --hosts and --here");
 	if (q->here && q->hosts)
@@ -165,6 +177,7 @@ void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)
 	p->here = q->here;
 	p->asked = q->asked;
 	p->burst = q->burst;
+	p->checkpoint = q->checkpoint;
 	p->same = q->same;
 	p->master = (q->hosts || q->here || q->serve) && q->master && *q->master ? q->master : NULL;
 	p->page = q->page;

@@ -19,11 +19,11 @@ struct preflight_ask {
 	bool quick, full, burst, here, asked, serve, copy_self, keep;
 	bool is_slurms;	     /* no option: the hosts are those of a job of Slurm's */
 	uint64_t wait, port; /* 0: not given */
-	const char *hosts, *rsh, *nodes, *page, *baseline, *master;
+	const char *hosts, *rsh, *nodes, *page, *baseline, *master, *checkpoint;
 	str_list same;
 };
 
-enum { PREFLIGHT_ASK_NROWS = 20 };
+enum { PREFLIGHT_ASK_NROWS = 21 };
 extern const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS];
 
 /* ERR_USAGE. */

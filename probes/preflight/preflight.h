@@ -104,6 +104,7 @@ struct preflight {
 	const char *master;	    /* a name that must mean one host on all of them, or NULL */
 	bool master_given;	    /* by somebody: it is no guess */
 	const char *page;	    /* --report: of a run that was compared; a file, or NULL */
+	const char *checkpoint;	    /* a folder that training saves to, or NULL */
 	cJSON *baseline;	    /* an earlier run to compare with, or NULL; freed with us */
 	const char *covers;
 	bool unattributed; /* something between hosts failed that names no node */

@@ -87,6 +87,18 @@ BASHPID_OF_TEST=$$
     run -2 --separate-stderr windsock --nodes there
 }
 
+@test "--checkpoint: training saves there; what trains nothing refuses it" {
+    windsock --checkpoint /some/place >/dev/null
+    grep -q '^ddpsmoke .*--checkpoint=/some/place' calls
+    [ "$(grep -c checkpoint calls)" -eq 1 ]
+    rm calls
+    run -2 windsock --quick --checkpoint /some/place
+    [[ $output == *"without --quick"* ]]
+    run -2 windsock --checkpoint ''
+    [[ $output == *"is no folder"* ]]
+    [ ! -e calls ]
+}
+
 @test "what is compared between hosts goes with them" {
     local args
     for args in '--same /etc/hosts' '--master nosuch.invalid' '--nodes x' --keep; do
