@@ -139,6 +139,23 @@ static void lint_slip(const struct lint *l, const struct setting *s)
 			    s->value);
 }
 
+static void lint_unread(const struct lint *l, const struct conf_trouble *t)
+{
+	struct finding *f = report_find(l->r, "lint.conf.unreadable", "nccl.conf");
+	static const char *const nccl[] = {
+		[CONF_PASSED_OVER] = "; NCCL goes on without it and says nothing",
+		[CONF_UNSEEN] = "",
+		[CONF_WAITS] = ": NCCL waits for ever for somebody to write there",
+	};
+
+	finding_set(f, t->nccl == CONF_WAITS ? ST_FAIL : ST_WARN, "%s %s%s", t->path, t->why,
+		    nccl[t->nccl]);
+	finding_expect(f, "a file that this user can read");
+	if (t->is_named)
+		finding_fix(f, "unset NCCL_CONF_FILE");
+	report_add(l->r, f);
+}
+
 void lint_conf(const struct lint *l)
 {
 	const struct settings *s = l->in->settings;
@@ -151,12 +168,6 @@ void lint_conf(const struct lint *l)
 		lint_line(l, &s->conf_lines.v[i]);
 		lint_shadowed(l, &s->conf_lines.v[i]);
 	}
-	for (size_t i = 0; i < s->unreadable.n; i++) {
-		struct finding *f = report_find(l->r, "lint.conf.unreadable", "nccl.conf");
-
-		finding_set(f, ST_WARN, "%s; NCCL goes on without it and says nothing",
-			    s->unreadable.v[i]);
-		finding_expect(f, "a file that this user can read");
-		report_add(l->r, f);
-	}
+	for (size_t i = 0; i < s->unreadable.n; i++)
+		lint_unread(l, &s->unreadable.v[i]);
 }

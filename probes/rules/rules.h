@@ -20,13 +20,24 @@ struct setting {
 };
 typedef LIST(struct setting) setting_list;
 
+/* A conf file, or the rest of one, that was not read. */
+struct conf_trouble {
+	const char *path, *why; /* "is a folder" */
+	bool is_named;		/* by NCCL_CONF_FILE */
+	enum {
+		CONF_PASSED_OVER, /* NCCL goes on without it */
+		CONF_UNSEEN,	  /* NCCL reads what is not looked at here */
+		CONF_WAITS,	  /* NCCL waits for ever */
+	} nccl;
+};
+
 struct settings {
 	struct arena *a;
 	setting_list nccl; /* environment, then conf files, first setter first: what NCCL sees */
 	LIST(struct setting) conf_lines; /* every assignment in conf files, in reading order */
 	setting_list conf_junk; /* lines that set nothing: the text is the name, no value */
-	str_list unreadable;	/* "PATH: reason": conf files that exist but cannot be read */
-	str_list files;		/* conf files that were read */
+	LIST(struct conf_trouble) unreadable; /* conf files that exist but cannot be read */
+	str_list files;			      /* conf files that were read */
 };
 /* Reads the environment and NCCL's conf files, with NCCL's own parser's rules. */
 void settings_read(struct settings *s, struct arena *a);

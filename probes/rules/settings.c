@@ -68,8 +68,13 @@ static void add_line(struct settings *s, const char *line, size_t n, const char 
 		return;
 	}
 	if (s->conf_lines.n == LINES_MAX)
-		*LIST_ADD(s->a, &s->unreadable) = arena_printf(
-			s->a, "%s: what follows line %u was not looked at", shown, number);
+		*LIST_ADD(s->a, &s->unreadable) = (struct conf_trouble){
+			.path = shown,
+			.why = arena_printf(s->a,
+					    "has more than can be looked at: nothing below "
+					    "line %u was",
+					    number),
+			.nccl = CONF_UNSEEN};
 	one = (struct setting){name, value, arena_printf(s->a, "%s:%u", shown, number)};
 	*LIST_ADD(s->a, &s->conf_lines) = one;
 	/* setenv without overwriting: whoever comes first wins. */
@@ -107,6 +112,29 @@ static void add_text(const struct reader *r, const char *text, size_t n, const c
 	}
 }
 
+/* What was met opening it; to open a pipe that nobody writes is what NCCL never comes back from. */
+static void add_unread(struct settings *s, const char *real, const char *shown, bool is_named)
+{
+	int why = errno;
+	struct stat st;
+	bool is_pipe = why == EINVAL && !stat(real, &st) && S_ISFIFO(st.st_mode);
+
+	*LIST_ADD(s->a, &s->unreadable) = (struct conf_trouble){
+		.path = shown,
+		.is_named = is_named,
+		.nccl = is_pipe	       ? CONF_WAITS
+			: why == EFBIG ? CONF_UNSEEN
+				       : CONF_PASSED_OVER,
+		.why = is_pipe	       ? "is a pipe"
+		       : why == EFBIG  ? arena_printf(s->a,
+						      "is larger than %d MiB, as no such file is: "
+						       "nothing in it was looked at",
+						      CONF_MAX >> 20)
+		       : why == EISDIR ? "is a folder"
+		       : why == EINVAL ? "is no regular file"
+				       : arena_printf(s->a, "cannot be read (%s)", strerror(why))};
+}
+
 static void read_conf(const struct reader *r, const char *path, const char *shown, bool must_exist)
 {
 	struct settings *s = r->s;
@@ -123,7 +151,7 @@ static void read_conf(const struct reader *r, const char *path, const char *show
 		*LIST_ADD(s->a, &s->files) = shown;
 		add_text(r, text, n, shown);
 	} else if (must_exist || (errno != ENOENT && errno != ENOTDIR)) {
-		*LIST_ADD(s->a, &s->unreadable) = arena_printf(s->a, "%s: %s", shown, e.msg);
+		add_unread(s, real, shown, must_exist);
 	}
 }
 

@@ -164,9 +164,12 @@ load ifprobe.sh
 
 @test "check: conf files that are unreadable, a folder, junk, or huge" {
     mkdir conf.d
-    NCCL_CONF_FILE=$PWD/conf.d run on container --check --json
-    [ "$status" -le 1 ]
-    [[ $output == *conf.d* ]]
+    NCCL_CONF_FILE=$PWD/conf.d run -0 ifprobe --check --json
+    [[ $(jq -r '.findings[] | select(.check == "lint.conf.unreadable") | .message, .fix[]' <<<"$output") == \
+        "$PWD/conf.d is a folder; NCCL goes on without it and says nothing"$'\n'"unset NCCL_CONF_FILE" ]]
+    mkfifo pipe
+    NCCL_CONF_FILE=$PWD/pipe run -1 ifprobe --check
+    [[ $output == *"fail  lint.conf.unreadable"*"/pipe is a pipe: NCCL waits for ever"*"-> unset NCCL_CONF_FILE"* ]]
     head -c 65536 /dev/urandom >junk
     NCCL_CONF_FILE=$PWD/junk run on container --check --json
     [ "$status" -le 1 ]
@@ -175,6 +178,7 @@ load ifprobe.sh
     NCCL_CONF_FILE=$PWD/huge run ifprobe --check --json
     [ "$status" -le 1 ]
     valid
+    [[ $output == *"/huge is larger than 1 MiB"* && $output != *"goes on without"* ]]
     printf 'NCCL_SOCKET_IFNAME = eth9\n= x\n\0\xff\n' >odd
     NCCL_CONF_FILE=$PWD/odd run ifprobe --check --json
     [ "$status" -le 1 ]

@@ -186,7 +186,8 @@ static void the_rest_is_judged(void **state)
 	set(&b, "NCCL_DEBUG", "INFO", CONF);
 	assert_string_equal(check(&b, &fix), "lint.conf.shadowed:info lint.nccl:pass");
 	load(&b, PLAIN);
-	*LIST_ADD(b.s.a, &b.s.unreadable) = "/etc/nccl.conf: Permission denied";
+	*LIST_ADD(b.s.a, &b.s.unreadable) =
+		(struct conf_trouble){.path = "/etc/nccl.conf", .why = "is a folder"};
 	assert_string_equal(check(&b, &fix), "lint.conf.unreadable:warn");
 	composed_done(&b.c);
 }

@@ -115,7 +115,9 @@ static void a_named_file_that_is_missing_is_told(void **state)
 	read_as(OLD);
 	expect("NCCL_A", NULL, NULL);
 	assert_int_equal(place.s.unreadable.n, 1);
-	assert_non_null(strstr(place.s.unreadable.v[0], "/nowhere"));
+	assert_string_equal(place.s.unreadable.v[0].path, "/nowhere");
+	assert_true(place.s.unreadable.v[0].is_named);
+	assert_int_equal(place.s.unreadable.v[0].nccl, CONF_PASSED_OVER);
 }
 
 static void what_is_no_file_is_told(void **state)
@@ -124,6 +126,15 @@ static void what_is_no_file_is_told(void **state)
 	setenv("NCCL_CONF_FILE", "/home", 1);
 	read_as(OLD);
 	assert_int_equal(place.s.unreadable.n, 1);
+	assert_string_equal(place.s.unreadable.v[0].why, "is a folder");
+	/* NCCL opens it and waits for who writes */
+	composed_run((const char *const[]){"mkfifo", arena_printf(&place.a, "%s/pipe", place.dir),
+					   NULL});
+	setenv("NCCL_CONF_FILE", "/pipe", 1);
+	read_as(OLD);
+	assert_int_equal(place.s.unreadable.n, 1);
+	assert_string_equal(place.s.unreadable.v[0].why, "is a pipe");
+	assert_int_equal(place.s.unreadable.v[0].nccl, CONF_WAITS);
 	/* but a way to say "none" */
 	composed_run((const char *const[]){"ln", "-s", "/dev/null",
 					   arena_printf(&place.a, "%s/null", place.dir), NULL});
@@ -182,12 +193,14 @@ static void absurd_files_are_bounded(void **state)
 	put("/etc/nccl.conf", t.s, t.n);
 	read_as(OLD);
 	assert_int_equal(place.s.unreadable.n, 1);
+	assert_int_equal(place.s.unreadable.v[0].nccl, CONF_UNSEEN); /* NCCL reads it all */
 	assert_true(place.s.conf_lines.n <= 4097);
 	while (t.n < 2 << 20)
 		text_add(&t, "#############################################\n");
 	put("/etc/nccl.conf", t.s, t.n);
 	read_as(OLD);
 	assert_int_equal(place.s.unreadable.n, 1);
+	assert_int_equal(place.s.unreadable.v[0].nccl, CONF_UNSEEN);
 	assert_int_equal(place.s.conf_lines.n, 0);
 }
 
