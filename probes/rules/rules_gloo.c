@@ -130,7 +130,8 @@ static void check(const struct rules_input *in, struct report *r)
 	f = report_find(r, "lint.gloo.ifname", VAR);
 	names_split(v, ",", true, in->inv->a, &names);
 	if (strlen(v) < 2) {
-		finding_set(f, ST_WARN, VAR "=%s: PyTorch ignores a value of one character", v);
+		finding_set(f, ST_WARN, VAR "=%s: PyTorch ignores %s", v,
+			    *v ? "a value of one character" : "an empty value");
 		finding_fix(f, "export " VAR "=%s", names_best(in));
 	} else if (judge_list(in, f, &names) == 0) {
 		finding_set(f, ST_PASS, VAR "=%s: %zu interface%s, exactly named", v, names.n,

@@ -195,6 +195,8 @@ static const struct lint {
 	 "export GLOO_SOCKET_IFNAME=eth0"},
 	{"gloo", TWO, "GLOO_SOCKET_IFNAME=e", "lint.gloo.ifname", "warn", "one character",
 	 "export GLOO_SOCKET_IFNAME=eth0"},
+	{"gloo", TWO, "GLOO_SOCKET_IFNAME=", "lint.gloo.ifname", "warn", "ignores an empty value",
+	 "export GLOO_SOCKET_IFNAME=eth0"},
 	{"gloo", TWO, "GLOO_SOCKET_IFNAME=eth0,,eth1", "lint.gloo.ifname", "fail", "empty entry",
 	 "export GLOO_SOCKET_IFNAME=eth0"},
 	{"torch", TWO, "TP_SOCKET_IFNAME=eth0,eth1", "lint.torch.tp_ifname", "fail", "no such",
