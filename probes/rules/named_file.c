@@ -3,7 +3,9 @@
 #include "lib/host/answers.h"
 #include "lib/host/sysroot.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 const char *named_file_folder(struct arena *a, const char *path)
@@ -42,6 +44,20 @@ const char *named_file_unreadable(struct arena *a, const char *path)
 	if (S_ISDIR(st.st_mode))
 		return "is a folder";
 	return access(real, R_OK) ? "may not be read by this user" : NULL;
+}
+
+const char *named_file_no_library(struct arena *a, const char *path)
+{
+	const char *why = named_file_unreadable(a, path);
+	char head[SELFMAG];
+	AUTO_CLOSE int fd = -1;
+
+	if (why || !sysroot_is_real())
+		return why;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0 && read(fd, head, SELFMAG) == SELFMAG && !memcmp(head, ELFMAG, SELFMAG))
+		return NULL;
+	return "is no shared library";
 }
 
 const char *named_file_no_folder(struct arena *a, const char *path)

@@ -8,6 +8,8 @@
 
 /* Why not, as what follows the path in a sentence ("is not here"). NULL: it can be read. */
 const char *named_file_unreadable(struct arena *a, const char *path);
+/* The same of what the loader is to take, which are ELF files. */
+const char *named_file_no_library(struct arena *a, const char *path);
 /* Why no file can be made there, as a clause: "there is no folder /logs". NULL: one can. */
 const char *named_file_unwritable(struct arena *a, const char *path);
 /* Its folder, where there is none and it can be made; else NULL. */

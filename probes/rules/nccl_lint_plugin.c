@@ -66,7 +66,7 @@ static unsigned tried(const struct plugin *p, unsigned version, const char *name
 static bool is_found(struct arena *a, const char *name)
 {
 	if (strchr(name, '/'))
-		return !named_file_unreadable(a, name);
+		return !named_file_no_library(a, name);
 	return !sysroot_is_real() || loader_finds(a, name);
 }
 
@@ -105,7 +105,7 @@ static void say_missing(const struct lint *l, const struct setting *s, const str
 {
 	struct finding *f = lint_find(l, "lint.plugin", s);
 	const char *net = all ? wanted_net(l, p) : NULL;
-	const char *why = strchr(looked, '/') ? named_file_unreadable(f->a, looked) : NULL;
+	const char *why = strchr(looked, '/') ? named_file_no_library(f->a, looked) : NULL;
 
 	why = why ?: "is not found by the loader";
 	if (net)

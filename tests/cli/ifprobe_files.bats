@@ -85,3 +85,15 @@ teardown() {
     run -0 ifprobe --check --json
     [ -z "$(found lint.file)" ]
 }
+
+@test "files: a plug-in's path that leads to no library" {
+    local f
+    : >empty.so
+    printf '<html>not found</html>' >page.so # as a download may leave
+    for f in empty.so page.so; do
+        NCCL_NET_PLUGIN=$PWD/$f run -0 ifprobe --check
+        [[ $output == *"warn  lint.plugin "*"/$f is no shared library: NCCL says so at NCCL_DEBUG=INFO alone"* ]]
+    done
+    NCCL_NET_PLUGIN=$(readlink -f /bin/sh) run -0 ifprobe --check
+    [[ $output != *lint.plugin* ]]
+}
