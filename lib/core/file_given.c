@@ -39,9 +39,12 @@ static int blame(const char *path, struct err *e)
 	AUTO(arena_done) struct arena a = {0};
 	int why = errno;
 	const char *near = why == ENOENT ? file_near(path, &a) : NULL;
+	struct stat st;
 
 	e->kind = is_misnamed(why) ? ERR_USAGE : e->kind;
-	if (near)
+	if (why == ENOENT && !lstat(path, &st))
+		(void)err_hint(e, "it is a link, and what it leads to is not there");
+	else if (near)
 		(void)err_hint(e, "did you mean %s?", near);
 	errno = why;
 	return -1;

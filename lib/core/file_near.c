@@ -15,7 +15,8 @@ const char *file_near(const char *path, struct arena *a)
 	if (n < 0)
 		return NULL;
 	for (int i = 0; i < n; i++) {
-		*LIST_ADD(a, &names) = arena_strdup(a, entries[i]->d_name);
+		if (!streq(entries[i]->d_name, name)) /* a link that leads nowhere */
+			*LIST_ADD(a, &names) = arena_strdup(a, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);

@@ -188,3 +188,9 @@ ranks() {
     jq -e '.data.log.files | length == 4096' <<<"$output"
     [[ $stderr == *"more files than 4096"* ]]
 }
+
+@test "a link that leads nowhere is told as one, not as a slip of itself" {
+    ln -s rotated-away.log train.log
+    run -2 --separate-stderr "$why" train.log
+    [[ $stderr == *"cannot read train.log: No such file or directory; it is a link, and what it leads to is not there"* ]]
+}
