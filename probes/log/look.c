@@ -226,44 +226,62 @@ static int split_port(char *text, unsigned *ret, struct err *e)
 	return 0;
 }
 
-static int look_at(struct looker *l, char *item, struct report *r, cJSON *into, struct err *e)
+struct asked {
+	const char *id;
+	unsigned port;
+};
+typedef LIST(struct asked) asked_list;
+
+static int refuse(const char *item, struct err *e)
+{
+	err_set(e, ERR_USAGE, "--look: no entry '%s' in the catalogue", item);
+	return err_hint(e, "entries are what data.causes[].id and .entry of ncclwhy --json name");
+}
+
+/* All of them, before the first is looked for: a wrong one is the command line's fault. */
+static int split_list(struct arena *a, const char *list, asked_list *ret, struct err *e)
+{
+	char *save, *copy = arena_strdup(a, list);
+
+	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+		struct asked one = {.id = item};
+
+		if (split_port(item, &one.port, e))
+			return -1;
+		if (signature_find(item) < 0)
+			return refuse(item, e);
+		*LIST_ADD(a, ret) = one;
+	}
+	return ret->n ? 0 : refuse(list, e);
+}
+
+static void look_at(struct looker *l, const struct asked *q, struct report *r, cJSON *into)
 {
 	static const char *const people[] = {"not decided: ", "so here: ", "not so here: "};
 	const char *said;
-	enum look seen;
-	unsigned number = 0;
-	struct finding *f;
-	cJSON *o;
+	enum look seen = look_for(l, q->id, q->port, &said);
+	struct finding *f = report_find(r, "log.confirm", q->id);
+	cJSON *o = json_push_object(into);
 
-	if (split_port(item, &number, e))
-		return -1;
-	if (signature_find(item) < 0) {
-		err_set(e, ERR_USAGE, "--look: no entry '%s' in the catalogue", item);
-		return err_hint(
-			e, "entries are what data.causes[].id and .entry of ncclwhy --json name");
-	}
-	seen = look_for(l, item, number, &said);
-	f = report_find(r, "log.confirm", item);
 	finding_set(f, ST_INFO, "%s%s", people[seen], said ?: "this host shows nothing about it");
 	report_add(r, f);
-	o = json_push_object(into);
-	json_str(o, "id", item);
-	if (number)
-		json_num(o, "port", number);
+	json_str(o, "id", q->id);
+	if (q->port)
+		json_num(o, "port", q->port);
 	json_str(o, "state", look_words[seen]);
 	json_str(o, "said", said);
-	return 0;
 }
 
 int look_list(const char *list, uint64_t deadline_ns, struct report *r, struct err *e)
 {
 	struct looker l = {.a = report_arena(r), .deadline_ns = deadline_ns};
-	cJSON *into = json_array(report_data(r), "looked");
-	char *save, *copy = arena_strndup(l.a, list, strlen(list));
+	asked_list asked = {0};
+	cJSON *into;
 
-	for (char *item = strtok_r(copy, ",", &save); item && !interrupt_pending();
-	     item = strtok_r(NULL, ",", &save))
-		if (look_at(&l, item, r, into, e))
-			return -1;
+	if (split_list(l.a, list, &asked, e))
+		return -1;
+	into = json_array(report_data(r), "looked");
+	for (size_t i = 0; i < asked.n && !interrupt_pending(); i++)
+		look_at(&l, &asked.v[i], r, into);
 	return 0;
 }
