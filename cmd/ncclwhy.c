@@ -120,6 +120,10 @@ static int check_hosts(const struct app *app, const struct config *c, struct err
 
 	if (c->save && !reads_there)
 		return err_set(e, ERR_USAGE, "--save goes with --hosts and files to read there");
+	if (c->save && !*c->save) {
+		err_set(e, ERR_USAGE, "--save: '' is no name of a folder");
+		return err_hint(e, "an unset variable? leave the option out, or name one");
+	}
 	if (!reads_there)
 		return 0;
 	if (c->wrapped || c->follow || c->live || !app->operands.n) {

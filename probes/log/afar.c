@@ -22,6 +22,7 @@ struct afar_run {
 	struct report *r;
 	struct arena *a;
 	const char *folder;
+	bool has_made; /* --save's */
 	struct fetched *got;
 	LIST(const struct fetched_file *) others; /* that another host had brought before */
 	size_t unread, cut;			  /* files: refused; of which a part is here */
@@ -42,9 +43,10 @@ static bool is_empty(const char *path)
 	return d && n <= 2;
 }
 
-static int make_kept(const char *path, struct err *e)
+static int make_kept(const char *path, bool *ret_made, struct err *e)
 {
-	if (!mkdir(path, 0777) || (errno == EEXIST && is_empty(path)))
+	*ret_made = !mkdir(path, 0777);
+	if (*ret_made || (errno == EEXIST && is_empty(path)))
 		return 0;
 	if (errno != EEXIST && errno != ENOTEMPTY) {
 		err_sys(e, "cannot make the folder %s", path);
@@ -61,7 +63,7 @@ static int make_folder(struct afar_run *x, struct err *e)
 
 	if (x->q->save) {
 		x->folder = x->q->save;
-		return make_kept(x->folder, e);
+		return make_kept(x->folder, &x->has_made, e);
 	}
 	path = arena_printf(x->a, "%s/ncclwhy.XXXXXX", at && *at ? at : "/tmp");
 	if (!mkdtemp(path)) {
@@ -285,7 +287,7 @@ static void tell(struct afar_run *x)
 	if (x->others.n)
 		log_say("%zu file%s of a folder that hosts share: read once", x->others.n,
 			x->others.n == 1 ? "" : "s");
-	if (x->q->save)
+	if (x->q->save && !is_empty(x->q->save))
 		log_say("kept in %s; again: ncclwhy %s", x->q->save,
 			shell_quote_path(x->a, x->q->save));
 }
@@ -332,5 +334,7 @@ int afar_read(struct why *w, const struct afar *q, struct report *r, struct err 
 		read_all(&x);
 	if (!q->save)
 		remove_folder(x.folder);
+	else if (x.has_made)
+		(void)rmdir(q->save); /* where nothing came */
 	return failed ? -1 : conclude(&x, e);
 }

@@ -125,6 +125,13 @@ why() { # STATUS ARGS...
 @test "nothing anywhere is no verdict; what does not go together is refused" {
     why 3 --hosts a,b '~/none*'
     [[ $output == *"nothing is called so on"* && $stderr == *"no host has a file"* ]]
+    why 3 --hosts a,b --save kept '~/none*' # and nothing is kept, nor said to be
+    [[ ! -e kept && $stderr != *kept* ]]
+    mkdir kept
+    why 3 --hosts a,b --save kept '~/none*'
+    [[ -d kept && $stderr != *kept* ]]
+    why 2 --hosts a,b --save '' '~/none*'
+    [[ ! $output && $stderr == *"'' is no name of a folder"* ]]
     why 1 --hosts gone '~/none*'
     [[ $output == *host.answer*gone* ]]
     for wrong in '--hosts a' '--hosts a -' '--hosts a --follow x' '--save x y' '--confirm --hosts a --save x y'; do
