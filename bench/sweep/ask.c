@@ -108,7 +108,9 @@ int ask_expect(const char *text, struct verdict_opts *ret, struct err *e)
 
 int ask_files(const struct verdict_opts *o, struct arena *a, struct err *e)
 {
-	const char *const written[] = {o->save_baseline, o->nccl_json, o->plot};
+	bool is_drawn_here = o->plot && streq(o->plot, "-");
+	const char *const written[] = {o->save_baseline, o->nccl_json,
+				       is_drawn_here ? NULL : o->plot};
 	plot_runs beside = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(written); i++)

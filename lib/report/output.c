@@ -18,6 +18,10 @@ int report_check_folder(struct arena *a, const char *path, struct err *e)
 		err_set(e, ERR_USAGE, "'' is no name of a file to write");
 		return err_hint(e, "an unset variable? leave the option out, or name one");
 	}
+	if (streq(path, "-")) {
+		err_set(e, ERR_USAGE, "- is stdout, which has the answer already");
+		return err_hint(e, "name a file");
+	}
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		err_set(e, ERR_SYS, "%s is not a regular file", path);
 		return err_hint(e, "name a regular file, not a folder or a device");

@@ -100,6 +100,10 @@ refused() { # WHAT-IS-SAID ARGS...
     for option in -J --plot --report --save-baseline --output; do
         refused "'' is no name of a file" "$option" ''
     done
+    for option in -J --report --save-baseline; do # stdout has the table; nothing is to be called so
+        refused "name a file" "$option" -
+    done
+    [ ! -e - ]
 }
 
 @test "--np-per-host alone: so many here" {
