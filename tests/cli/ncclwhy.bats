@@ -427,7 +427,7 @@ END
         and (.[1].said | contains("29519"))' <<<"$output"
     run -0 --separate-stderr "$why" --json --look SHM-007,GPU-038
     jq -e '.data.looked[0] | (.said | test("mode [0-7]+")) and (.state == "yes" or .state == "no")' <<<"$output"
-    for wrong in NOPE-9 SHM-001,NOPE-9 PT-001:0 ,; do # before anything is said of the first
+    for wrong in NOPE-9 SHM-001,NOPE-9 PT-001:0 ','; do # before anything is said of the first
         run -2 --separate-stderr "$why" --look "$wrong"
         [[ -z $output && $stderr == *"${wrong#*,}"* ]]
     done
