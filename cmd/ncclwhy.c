@@ -199,18 +199,22 @@ static void on_quiet(struct why *w, bool stalled, void *arg)
 		c->told = x.causes.v[0].sig->id;
 }
 
+enum { UNREAD_TOLD = 10 }; /* of a folder whose files are all another user's */
+
 /* The others are read all the same; the first that cannot be is said at the end. */
 static void keep_first(struct err *e, const struct err *its, size_t *unread)
 {
 	if (!(*unread)++)
 		*e = *its;
-	else
+	else if (*unread <= UNREAD_TOLD)
 		log_error("%s", its->msg);
 }
 
 /* What was read of the others is whole, and explained: then no command line was wrong. */
 static void say_unread(struct app *app, const struct why *w, size_t unread, struct err *e)
 {
+	if (unread > UNREAD_TOLD)
+		log_error("nor %zu files more", unread - UNREAD_TOLD);
 	if (unread && w->files.n)
 		e->kind = ERR_SYS;
 	if (unread && !w->files.n)

@@ -194,3 +194,14 @@ ranks() {
     run -2 --separate-stderr "$why" train.log
     [[ $stderr == *"cannot read train.log: No such file or directory; it is a link, and what it leads to is not there"* ]]
 }
+
+@test "of many files that cannot be read some are named, and how many more there are" {
+    mkdir logs
+    echo 'step 1' >logs/0.log
+    for i in {10..39}; do
+        gzip -c <<<'step 1' >"logs/$i.log" # which is told, whoever asks
+    done
+    run -3 --separate-stderr "$why" logs
+    [ "$(grep -c 'is compressed' <<<"$stderr")" = 10 ]
+    [[ $stderr == *"nor 20 files more"* && $output == *"30 files were not read"* ]]
+}
