@@ -105,6 +105,19 @@ static void choose_mode(struct app *app, struct config *c)
 		app->report_opts.answer_only = true;
 }
 
+/* Ports behind every host: then nothing would ask those of --ports. */
+static int check_ports(const struct config *c, struct err *e)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < c->targets.n; i++)
+		own += c->targets.v[i].ports.v != c->list.v;
+	if (!c->ask.ports || !own || own < c->targets.n)
+		return 0;
+	err_set(e, ERR_USAGE, "--ports is for hosts that are named without ports of their own");
+	return err_hint(e, "leave --ports out, or the ports behind the host");
+}
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct port_ask *q = cfg;
@@ -123,7 +136,9 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (c->mode == LOCAL && !q->why && port_ask_alone(q, e))
 		return -1;
 	return port_ask_ports(q, &c->env, a, &c->list, e) ||
-			       targets_parse(&app->operands, &c->list, &c->env, a, &c->targets, e)
+			       targets_parse(&app->operands, &c->list, &c->env, a, &c->targets,
+					     e) ||
+			       check_ports(c, e)
 		       ? -1
 		       : 0;
 }

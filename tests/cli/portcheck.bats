@@ -189,7 +189,7 @@ silent() { # ARGS...: to an address that never answers; seconds that it took int
         '--serve --cloud' '--serve 10.0.0.1' '--bandwidth 1 10.0.0.1' '--joiners 0' '--wait 0' '--silence 0' '--wait 3' \
         '--serve --wait 0' '--serve --wait x' '--serve --wait 10001' '--serve --wait 2 --joiners 2' \
         '--idle 6m' '--idle 6m 10.0.0.1' '--idle 500ms --hosts a,b' '--idle 6m --hosts a,b --expect open' \
-        '--wait 1s --silence 1s' 'a=' '-x'; do
+        '--wait 1s --silence 1s' '10.0.0.1:22 --ports ray' '10.0.0.1:22 10.0.0.2:1-9 --ports 22' 'a=' '-x'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr portcheck $args
         [ -z "$output" ]
