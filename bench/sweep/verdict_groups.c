@@ -256,6 +256,14 @@ static bool is_open(const struct view *v)
 	return false;
 }
 
+static const char *span_of(const struct view *v, int least, int most)
+{
+	struct arena *a = v->s->a;
+	const char *from = arena_printf(a, "%.3f", busbw_of(v, least));
+
+	return least == most ? from : arena_printf(a, "%s to %.3f", from, busbw_of(v, most));
+}
+
 static void say_together(const struct view *v)
 {
 	struct finding *f = finding_of(v, "group.bandwidth", -1);
@@ -268,9 +276,8 @@ static void say_together(const struct view *v)
 		finding_set(f, ST_INFO, "%d group%s: not judged: %s", v->g->n,
 			    v->g->n == 1 ? "" : "s", v->why_not ?: "nothing was measured");
 	else if (why_not)
-		finding_set(f, ST_INFO, "%d group%s, %.3f to %.3f GB/s; not judged: %s", v->g->n,
-			    v->g->n == 1 ? "" : "s", busbw_of(v, least), busbw_of(v, most),
-			    why_not);
+		finding_set(f, ST_INFO, "%d group%s, %s GB/s; not judged: %s", v->g->n,
+			    v->g->n == 1 ? "" : "s", span_of(v, least, most), why_not);
 	else
 		finding_set(f, ST_PASS,
 			    "%d groups, %.3f to %.3f GB/s: none is slow beside its like", v->g->n,

@@ -49,6 +49,8 @@ groups() { awk '$2 == "Rank" { print $5 }' <<<"$output" | xargs; }
         run -0 --separate-stderr env "$how" "$B" -b 64 -e 64 -n 1
         [[ $(groups) == '0 0' && $output != *"Groups, all at once"* ]]
     done
+    bench -b 64 -e 64 -n 1 --groups 'div 2' # and has no fastest and slowest
+    [[ $output =~ "INFO group.bandwidth: 1 group, "[0-9.]+" GB/s; not judged: there is one group" ]]
 }
 
 @test "there ranks are processes: -g of them are one" {
