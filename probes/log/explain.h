@@ -76,6 +76,9 @@ void gdr(struct why *w, struct arena *a, struct explanation *x);
 void rails(struct why *w, struct arena *a, struct explanation *x);
 /* Raises an address that a rank should listen on and that is another host's. */
 void foreign(struct why *w, struct arena *a, struct explanation *x);
+/* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When
+ * the others have judged. */
+void kubevents(struct arena *a, struct explanation *x);
 /* Every line of @c, which says that there is no GPU, is refuted by a later one. Its first is then
  * the first one that is not. */
 bool is_refuted(const struct why *w, struct cause *c);

@@ -210,11 +210,36 @@ static void still_knocking(struct why *w, struct explanation *x)
 		explain_raise(c, 58, "it never came during this log");
 }
 
+/* A rendezvous that was closed before anybody of this log had worked is an earlier one's, by the
+ * same id. In etcd it outlives its job; the c10d store mostly does not. */
+static void closed_before(const struct why *w, struct explanation *x)
+{
+	enum { OF_ETCD = 88, MORE = 6 };
+	const struct cause *failed = explain_find(x, "PT-022");
+	const struct log_event *closed = explain_event(failed, "RendezvousClosedError");
+	struct cause *c = explain_find(x, "PT-121");
+	bool same, lasts;
+
+	if (!c)
+		return;
+	same = explain_event(c, ": none") != NULL;
+	lasts = explain_event(c, ": etcd") != NULL;
+	c->weight = 0;
+	if (!same || !closed || w->healthy || w->progress.v[closed->file].steps)
+		return;
+	c->first = closed;
+	explain_reason(c, failed, lasts ? OF_ETCD : failed->weight + MORE,
+		       lasts ? "its run_id is none, as that of every job without --rdzv-id, and "
+			       "etcd remembers it"
+			     : "its run_id is none, as that of every job without --rdzv-id");
+}
+
 void meeting(struct why *w, struct arena *a, struct explanation *x)
 {
 	still_knocking(w, x);
 	store(x);
 	came_late(x);
+	closed_before(w, x);
 	behind_bridge(w, a, x);
 	if (!absentee(w, a, x))
 		dropped(x);
