@@ -197,6 +197,9 @@ static void named_port(const char *line, struct extract *x)
 		if (d > p + 4 && n >= 2 && n <= 5 && *d != '0')
 			(void)keep(x->port, sizeof(x->port), d, n);
 	}
+	p = strstr(line, "listen tcp :"); /* as Go's programs say it */
+	if (p && !*x->port)
+		(void)port_after(p + strlen("listen tcp "), x->port);
 }
 
 static void first_address(const char *line, const char *from, struct extract *x)
