@@ -51,12 +51,18 @@ static bool begins(struct span l)
 	return prefix_skip(probe.text, &probe) > probe.text + strspn(probe.text, " ");
 }
 
-/* What several ranks say in the same words has one length by itself. */
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* What several ranks say in the same words has one length by itself, whatever their numbers are. */
 static bool is_alike(struct span l, struct span next)
 {
 	enum { START = 12 /* bytes */ };
+	size_t n = 0;
 
-	return l.n >= START && next.n >= START && memcmp(l.s, next.s, START) == 0;
+	while (n < START && n < l.n && n < next.n &&
+	       (l.s[n] == next.s[n] || (is_digit(l.s[n]) && is_digit(next.s[n]))))
+		n++;
+	return n == START;
 }
 
 /* Broken in the middle of a word, or before one that had no room. */

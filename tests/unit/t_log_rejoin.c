@@ -123,6 +123,10 @@ static void others_are_left_alone(void **state UNUSED)
 			 90);
 	/* what all ranks say in one's words */
 	assert_int_equal(width_of(NINETY "\n" NINETY "\n" NINETY "\n" NINETY "\n"), 0);
+	/* ... under numbers of their own */
+	assert_int_equal(width_of("[ws-04:36606] " NINETY "\n[ws-04:36607] " NINETY
+				  "\n[ws-04:36608] " NINETY "\n[ws-04:36605] " NINETY "\n"),
+			 0);
 	assert_int_equal(width_of(EIGHTY "\nnext\n"), 80);
 	/* a word that had room, but not with the space behind it */
 	assert_int_equal(width_of(FIFTY TEN " \n0123456789A b\n"), 72);
