@@ -422,9 +422,8 @@ END
 
 @test "--look answers for entries of the catalogue, and refuses others" {
     run -0 --separate-stderr "$why" --json --look SHM-001,PT-001:29519
-    jq -e '.data.looked | map(.id) == ["SHM-001", "PT-001"] and .[1].port == 29519
-        and (map(.state) - ["yes", "no", "unknown"] == [])
-        and (.[1].said | contains("29519"))' <<<"$output"
+    jq -e '.data.looked | map(.id) == ["SHM-001", "PT-001"] and .[1].port == 29519 and
+        (map(.state) - ["yes", "no", "unknown"] == []) and (.[1].said | contains("29519"))' <<<"$output"
     run -0 --separate-stderr "$why" --json --look SHM-007,GPU-038
     jq -e '.data.looked[0] | (.said | test("mode [0-7]+")) and (.state == "yes" or .state == "no")' <<<"$output"
     for wrong in NOPE-9 SHM-001,NOPE-9 PT-001:0 ','; do # before anything is said of the first
