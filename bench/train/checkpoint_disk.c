@@ -367,11 +367,28 @@ static struct {
 	int rank;
 } last_will;
 
-static void carry_out(void *arg UNUSED) { remove_all(last_will.d, last_will.rank); }
+/* Who does our work aside may stand in the file system yet, though killed, and make one more file
+ * before its end: until then it has the pipe's other end open, as we had. */
+static void carry_out(void *arg UNUSED)
+{
+	char none;
+
+	while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR)
+		;
+	remove_all(last_will.d, last_will.rank);
+}
 
 pid_t checkpoint_heir(const struct checkpoint_disk *d, int rank)
 {
+	int ends[2] = {-1, -1}; /* the second is open for as long as we are there */
+	pid_t heir;
+
 	last_will.d = d;
 	last_will.rank = rank;
-	return heir_start(carry_out, NULL, -1);
+	if (pipe2(ends, O_CLOEXEC))
+		ends[0] = -1; /* then it begins at once */
+	heir = heir_start(carry_out, NULL, ends[0]);
+	if (ends[0] >= 0)
+		(void)close(ends[0]);
+	return heir;
 }
