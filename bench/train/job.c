@@ -216,6 +216,13 @@ static const char *other_host(struct job *j, int rank)
 	return arena_strdup(report_arena(j->r), m[rank].host);
 }
 
+/* Collectives alone, of a fabric on which no data arrives. */
+static const char *shows_it(struct job *j)
+{
+	return arena_printf(report_arena(j->r), "ncclbench --np %d --backend %s", j->o->np,
+			    j->o->backend);
+}
+
 /* What a library says of itself, or that nobody is missing. */
 static void advise(struct job *j, struct err *e)
 {
@@ -225,7 +232,7 @@ static void advise(struct job *j, struct err *e)
 		j->fix = err_fix(e, a);
 		return;
 	}
-	j->fix = arena_printf(a, "ncclbench --np %d --backend %s", j->o->np, j->o->backend);
+	j->fix = shows_it(j);
 	(void)err_set(e, ERR_SYS, "%.400s; all ranks still answer, but no data arrives",
 		      arena_strdup(a, e->msg));
 }
@@ -279,6 +286,8 @@ static int explain(struct job *j, struct err *e)
 		c->check = reason_check(a, believe(j, news), &news);
 	else if (c->check)
 		advise(j, e);
+	if (news && carrier_stands_still(c))
+		j->fix = shows_it(j); /* whoever said so */
 	if (say_rank_in(news) >= 0)
 		j->culprit = say_rank_in(news);
 	sentence = news ? news : arena_strdup(a, e->msg);
