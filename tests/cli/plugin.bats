@@ -99,7 +99,7 @@ verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table i
 
 strike_rank() { # BACKEND SIGNAL RANKS RANK
     : >out # in the background it may be emptied after the first look
-    "$B" --backend "$1" --np "$3" -b 1M -e 1M -N 0 --heartbeat 2 >out 2>&1 3>&- &
+    "$B" --backend "$1" --np "$3" -b 1M -e 1M -N 0 --heartbeat 4 >out 2>&1 3>&- &
     until_row
     kill "-$2" "$(pid_of_rank "$4")"
     ended_with 1 $!
