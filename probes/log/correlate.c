@@ -291,55 +291,6 @@ static void same_gpu(struct why *w, struct arena *a, struct explanation *x)
 					   p->who.rank, q->who.rank, p->who.host));
 }
 
-/* Where two lines are cause and effect of one thing, the one that can be mended goes first. */
-static void name_the_reason(struct explanation *x)
-{
-	static const struct {
-		const char *effect, *reason, *because;
-	} pairs[] = {
-		{"IF-017", "IF-015", "so it published loopback, and the others connected to it"},
-		{"IF-016", "IF-015", "so the connections failed"},
-		{"NET-001", "NET-007", "the network that was asked for comes with it"},
-		{"NVS-001", "NVS-002", "a transport failed for that"},
-		{"GPU-005", "GPU-032", "so the NVSwitch fabric was not made ready"},
-		{"GPU-005", "GPU-068", "so the NVSwitch fabric was not made ready"},
-		{"GPU-006", "GPU-068", "so the NVSwitch fabric was not made ready"},
-		{"SLM-002", "PT-078", "the job was preempted, and then met its own earlier run"},
-		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
-		{"SLM-007", "SLM-017", "so that daemon does not run"},
-		{"LIM-001", "KRN-025", "so the card refused it, whatever the limit"},
-		{"SHM-005", "CON-013", "so no more shared memory could be opened"},
-		{"SHM-005", "LIM-005", "so no more shared memory could be opened"},
-		{"GPU-065", "GPU-082", "so the driver's module was not loaded"},
-		{"LIB-010", "SLM-009", "so the program began in another folder"},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
-		const struct cause *e = explain_find(x, pairs[i].effect);
-		struct cause *c = explain_find(x, pairs[i].reason);
-
-		if (e && c && c->weight > 0 && !e->is_over && !c->is_over)
-			explain_reason(c, e, e->weight + 5 < 98 ? e->weight + 5 : 98,
-				       pairs[i].because);
-	}
-}
-
-/* The runtime repeats what its hook said, mostly in a line before it. */
-static void container_not_started(struct explanation *x)
-{
-	static const char *const said[] = {"CTR-002", "CTR-016", "CTR-021", "CTR-022",
-					   "CTR-023", "CTR-030", "CTR-031", "CTR-032",
-					   "CTR-033", "CTR-039", "GPU-004", "GPU-022"};
-	struct cause *e = explain_find(x, "CTR-007");
-
-	for (size_t i = 0; e && !e->is_over && i < ARRAY_LEN(said); i++) {
-		struct cause *c = explain_find(x, said[i]);
-
-		if (c && !c->is_over)
-			explain_reason(c, e, e->weight + 5, "so no container was started");
-	}
-}
-
 /* The calls of a CollNet that could not be set up are all that failed: NCCL does without. */
 static void without_collnet(struct explanation *x)
 {
@@ -366,8 +317,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 {
 	same_gpu(w, a, x);
 	counted_twice(x);
-	name_the_reason(x);
-	container_not_started(x);
+	reasons(x);
 	without_collnet(x);
 	bystanders(w, a, x);
 	chains(x);
