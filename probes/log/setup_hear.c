@@ -6,7 +6,6 @@ enum { HEADS = 4096, NOBODY = 0 };
 
 const char *const init_parts[INIT_PARTS] = {"kernels", "alloc",	 "bootstrap",	"allgathers",
 					    "topo",    "graphs", "connections", "rest"};
-enum { PART_BOOTSTRAP = 2 };
 
 static unsigned index_of(const struct why *w, const struct actor *a)
 {
@@ -97,23 +96,26 @@ void setup_hear_channel(struct why *w, struct why_stream *s UNUSED, const struct
 
 /* --- what a communicator has ------------------------------------------------------------- */
 
+/* The number in front of @key; @none where there is no such key. */
+static long number_before(const char *text, const char *key, long none)
+{
+	const char *at = strstr(text, key);
+
+	while (at && at > text && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at ? strtol(at, NULL, 10) : none;
+}
+
 /* "24 coll channels, 24 collnet channels, 16 nvls channels, 32 p2p channels, ..." */
 void setup_hear_counts(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
-	const char *at = strstr(l->text, " coll channels"),
-		   *nvls = strstr(l->text, " nvls channels");
-	long n;
+	long coll = number_before(l->text, " coll channels", 0);
+	long nvls = number_before(l->text, " nvls channels", -1);
 
-	while (at && at > l->text && at[-1] >= '0' && at[-1] <= '9')
-		at--;
-	n = at ? strtol(at, NULL, 10) : 0;
-	if (n > w->setup.coll)
-		w->setup.coll = n;
-	while (nvls && nvls > l->text && nvls[-1] >= '0' && nvls[-1] <= '9')
-		nvls--;
-	n = nvls ? strtol(nvls, NULL, 10) : -1;
-	if (n > w->setup.nvls)
-		w->setup.nvls = n;
+	if (coll > w->setup.coll)
+		w->setup.coll = coll;
+	if (nvls > w->setup.nvls)
+		w->setup.nvls = nvls;
 }
 
 /* "comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0" */

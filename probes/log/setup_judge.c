@@ -19,6 +19,16 @@ static const struct setup_way *way_named(const struct setup *s, const char *star
 
 static bool is_on(const char *value) { return value && strtol(value, NULL, 0) != 0; }
 
+/* NCCL was told to; NULL: it was not. */
+static const char *asks_for_sockets(const struct setup *s)
+{
+	const char *net = setup_setting(s, "NCCL_NET");
+
+	if (net && !strcasecmp(net, "Socket"))
+		return "NCCL_NET=Socket";
+	return is_on(setup_setting(s, "NCCL_IB_DISABLE")) ? "NCCL_IB_DISABLE=1" : NULL;
+}
+
 static bool is_said(const struct explanation *x, const char *id)
 {
 	for (size_t i = 0; i < x->causes.n; i++)
@@ -117,6 +127,7 @@ static void sockets(const struct why *w, const struct explanation *x, struct rep
 	const struct setup *s = &w->setup;
 	struct arena *a = report_arena(r);
 	const char *why = unused(w, a), *net = setup_setting(s, "NCCL_NET");
+	const char *asked = asks_for_sockets(s);
 	struct finding *f;
 
 	if (*s->provider && is_tcp(s->provider)) {
@@ -131,24 +142,20 @@ static void sockets(const struct why *w, const struct explanation *x, struct rep
 	}
 	if (!uses_sockets(w) || is_said(x, "CON-008"))
 		return;
-	if (why) {
-		f = report_find(r, "log.setup.socket", "NET/Socket");
+	if (!why && !asked)
+		return;
+	f = report_find(r, "log.setup.socket", "NET/Socket");
+	if (why)
 		finding_set(f, ST_WARN, "hosts talk over TCP sockets, although %s%s%s", why,
 			    net ? "; NCCL_NET is " : "", net ? net : "");
-		fix_sockets(s, f);
-		report_add(r, f);
-	} else if (is_on(setup_setting(s, "NCCL_IB_DISABLE")) ||
-		   (net && !strcasecmp(net, "Socket"))) {
-		f = report_find(r, "log.setup.socket", "NET/Socket");
+	else
 		finding_set(
 			f, ST_INFO,
 			"hosts talk over TCP sockets because %s is set: right where they have no "
 			"InfiniBand, RoCE or EFA",
-			net && !strcasecmp(net, "Socket") ? "NCCL_NET=Socket"
-							  : "NCCL_IB_DISABLE=1");
-		fix_sockets(s, f);
-		report_add(r, f);
-	}
+			asked);
+	fix_sockets(s, f);
+	report_add(r, f);
 }
 
 /* --- GPUDirect RDMA ---------------------------------------------------------------------- */
