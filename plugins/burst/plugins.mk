@@ -17,7 +17,7 @@ $(O)/lib/windsock/burst.so: $(call pic,$(SOURCES_burst)) $(O)/pic/windsock.a
 # Stand-ins: NVIDIA's management library says what a file says; the driver only moves its clock.
 BURST_FAKES := $(O)/fake/nvml/libnvidia-ml.so.1 $(if $(filter burst,$(PLUGINS)),$(O)/fake/burst/libcuda.so.1)
 $(O)/fake/nvml/libnvidia-ml.so.1: tests/fake/libnvml.c lib/host/nvml_abi.h $(O)/flags
-	$(Q)mkdir -p $(@D) && $(CC) $(STD) -I. -Wall -Wextra $(SANFLAG) -O1 -fPIC -shared -fvisibility=hidden -Wl,-soname,libnvidia-ml.so.1 -o $@ $<
+	$(FAKE_CC) -fvisibility=hidden -Wl,-soname,libnvidia-ml.so.1 -o $@ $<
 $(O)/fake/burst/libcuda.so.1: tests/fake/libcuda_burst.cc plugins/burst/kernels.cu plugins/burst/kinds.h $(O)/flags
-	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -I. $(CUDA_CFLAGS) -Wall -Wextra $(SAN_CXX) -O3 -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 -o $@ $<
+	$(FAKE_CXX) -Wl,-soname,libcuda.so.1 -o $@ $<
 fakes: $(BURST_FAKES)

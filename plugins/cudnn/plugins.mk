@@ -17,7 +17,6 @@ $(O)/lib/windsock/cudnn.so: $(call pic,$(SOURCES_cudnn) $(SOURCES_cuda)) $(O)/pi
 
 # Stand-ins that compute on the processor: see tests/fake.
 CUDNN_FAKES := $(if $(filter cudnn,$(PLUGINS)),$(addprefix $(O)/fake/,libcudnn.so.9 libcudnn-damaged.so.9 libcublas.so.13))
-FAKE_CXX = $(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -I. $(CUDA_CFLAGS) -Wall -Wextra $(SAN_CXX) -O3 -fPIC -shared -fvisibility=hidden
 $(O)/fake/libcudnn.so.9 $(O)/fake/libcudnn-damaged.so.9: tests/fake/libcudnn.cc tests/fake/convolution.h tests/fake/tensors.h $(O)/flags
 	$(FAKE_CXX) -Wl,-soname,libcudnn.so.9 $(if $(findstring damaged,$@),-DWITHOUT_GRADIENTS) -o $@ $< -ldl
 $(O)/fake/libcublas.so.13: tests/fake/libcublas.cc tests/fake/tensors.h $(O)/flags
