@@ -56,7 +56,7 @@ const struct opt train_ask_rows[TRAIN_ASK_NROWS] = {
 
 	{.help = "How to train (SGD)"},
 	{0, "lr", "X", "learning rate", OPT_DOUBLE, AT(train.lr),
-	 .def = "0.02; in proportion less for a --batch below its default"},
+	 .def = "0.02, resnet18 0.01; in proportion less for a --batch below its default"},
 	{0, "momentum", "X", "momentum", OPT_DOUBLE, AT(train.momentum), .def = "0.9"},
 	{0, "weight-decay", "X", "weight decay", OPT_DOUBLE, AT(train.decay), .def = "0.0001"},
 	{0, "lr-every", "EPOCHS", "multiply the learning rate every so many epochs", OPT_UINT,

@@ -28,8 +28,11 @@ needs_plugin() {
 
 @test "it learns: loss falls" {
     needs_plugin
-    smoke --side 32 --np 1 --samples 64 --batch 8 --validation 16 --epochs 2 --lr 0.01 --json
-    [ "$status" -eq 0 ]
+    # By the rate that is its own, of one rank alone, where steps are fewest.
+    for seed in 0 1 2; do
+        smoke --side 32 --np 1 --samples 64 --batch 8 --validation 16 --seed "$seed" --json
+        [ "$status" -eq 0 ] || { jq '.findings[] | select(.status == "fail")' <<<"$output"; false; }
+    done
     jq -e '.data.checks.loss_last < .data.checks.loss_first' <<<"$output"
 }
 
