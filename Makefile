@@ -104,6 +104,11 @@ $(O)/flags: FORCE
 
 include plugins.mk
 
+# All that is C, once, whatever it would be linked with: for a compiler that only says what it
+# thinks of it (CC='clang -fsyntax-only' CXX=true), and makes nothing.
+look: $(call obj,%) $(UNIT:%=$(O)/tests/unit/%.o) $(LAB:%=$(O)/tests/lab/%.o) \
+      $(foreach p,$(PLUGINS),$(objects_$p)) fakes
+
 # --- what the option tables say, as man pages and completions ------------------
 docs: $(foreach c,$(COMMANDS),$(O)/man/$c.1 $(O)/bash/$c $(O)/zsh/_$c)
 $(O)/man/%.1: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate man >$@
@@ -182,7 +187,7 @@ uninstall: uninstall-plugins
 clean:
 	rm -rf '$(O)'
 
-.PHONY: all unit docs preflight check check-sanitize check-launchers check-nccl-versions check-newcomer check-packages check-systemd soak fuzz bench-peers dist deb install uninstall clean FORCE
+.PHONY: all unit look docs preflight check check-sanitize check-launchers check-nccl-versions check-newcomer check-packages check-systemd soak fuzz bench-peers dist deb install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -type f -name '*.d' 2>/dev/null)

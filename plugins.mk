@@ -7,6 +7,7 @@ ifeq ($(call has_header,curl/curl.h),yes)
 PLUGINS += curl
 endif
 PLUGIN_LIBS_curl := -lcurl
+objects_curl := $(O)/plugins/curl.o
 
 # ddpsmoke's resnet18: oneDNN 2 or 3, as Debian and Ubuntu have it.
 has_dnnl := $(shell printf '\043include <dnnl.h>\n\043if DNNL_VERSION_MAJOR == 3 || (DNNL_VERSION_MAJOR == 2 \046\046 DNNL_VERSION_MINOR >= 3)\nyes_it_is\n\043endif\n' | $(CC) -E - 2>/dev/null | grep -c ^yes_it_is)
@@ -14,6 +15,7 @@ ifeq ($(has_dnnl),1)
 PLUGINS += onednn
 endif
 PLUGIN_LIBS_onednn := -ldnnl
+objects_onednn := $(O)/plugins/onednn.o
 
 # Communicators of ncclbench.
 include bench/plugin/plugins.mk

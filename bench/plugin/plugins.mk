@@ -17,6 +17,7 @@ ifeq ($(call has_header,gloo/config.h),yes)
 COMM_PLUGINS += $(if $(shell command -v $(CXX)),gloo)
 endif
 SOURCES_gloo := $(wildcard bench/plugin/gloo/*.c bench/plugin/gloo/*.cc)
+objects_gloo := $(call pic,$(SOURCES_gloo))
 LIBS_gloo    := -lgloo
 
 # Both MPIs have an mpi.h, and the two are not the same.
@@ -27,6 +28,8 @@ MPICH_CFLAGS   ?= $(filter -I%,$(shell pkg-config --silence-errors --cflags mpic
 MPICH_LIBS     ?= $(filter -L% -lmpich -lmpi,$(shell pkg-config --silence-errors --libs mpich))
 COMM_PLUGINS   += $(if $(OPENMPI_LIBS),mpi-openmpi) $(if $(MPICH_LIBS),mpi-mpich)
 SOURCES_mpi    := $(wildcard bench/plugin/mpi/*.c)
+objects_mpi-openmpi := $(SOURCES_mpi:%.c=$(O)/pic/openmpi/%.o)
+objects_mpi-mpich   := $(SOURCES_mpi:%.c=$(O)/pic/mpich/%.o)
 
 # Only headers and nvcc are needed to build for GPUs: NVIDIA's libraries are found at run time.
 # Where nvcc is not, or compiles nothing, IMAGES=DIR has what `make images IMAGES=DIR` made
@@ -46,6 +49,7 @@ images_of    = $(addprefix $(IMAGES)/$(1)/kernels.,fatbin ptx)
 for_gpus     = $(and $(or $(NVCC_WORKS),$(wildcard $(call images_of,$(1)))),$(call has_header,$(2),$(CUDA_CFLAGS)))
 SOURCES_cuda := $(wildcard bench/plugin/cuda/*.c)
 SOURCES_nccl := $(wildcard bench/plugin/nccl/*.c)
+objects_nccl := $(call pic,$(SOURCES_nccl) $(SOURCES_cuda))
 ifeq ($(call for_gpus,bench/plugin/nccl,cuda.h nccl.h),yes)
 COMM_PLUGINS += nccl
 GPU_HEADERS  += cuda.h nccl.h
@@ -70,7 +74,7 @@ LINKER = $(CC)
 link_comm = $(Q)mkdir -p $(@D) && $(LINKER) $(SANFLAG) $(LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,lazy -Wl,--as-needed \
             -o $@ $(filter %.o,$^) $(O)/pic/windsock.a
 $(O)/lib/windsock/gloo.so: LINKER = $(CXX)
-$(O)/lib/windsock/gloo.so: $(call pic,$(SOURCES_gloo)) $(O)/pic/windsock.a
+$(O)/lib/windsock/gloo.so: $(objects_gloo) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) $(LIBS_gloo) -lpthread
 
@@ -80,11 +84,11 @@ $(O)/pic/openmpi/%.o: %.c $(O)/flags
 $(O)/pic/mpich/%.o: %.c $(O)/flags
 	$(call say,PIC,"$< (MPICH)")
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(MPICH_CFLAGS) -DMPI_FLAVOUR='"MPICH"' $(PIC) -o $@ $<
-$(O)/lib/windsock/mpi-openmpi.so: $(SOURCES_mpi:%.c=$(O)/pic/openmpi/%.o) $(O)/pic/windsock.a
+$(O)/lib/windsock/mpi-openmpi.so: $(objects_mpi-openmpi) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) $(OPENMPI_LIBS) -ldl -lpthread
 $(O)/lib/windsock/mpi-mpich.so: NO_UNDEFINED := # its library has another name at each vendor's
-$(O)/lib/windsock/mpi-mpich.so: $(SOURCES_mpi:%.c=$(O)/pic/mpich/%.o) $(O)/pic/windsock.a
+$(O)/lib/windsock/mpi-mpich.so: $(objects_mpi-mpich) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) -ldl -lpthread
 
@@ -112,7 +116,7 @@ $(O)/pic/bench/plugin/nccl/pattern.o: $(call images_of,bench/plugin/nccl)
 $(call pic,$(SOURCES_cuda)): ALL_CFLAGS += $(CUDA_CFLAGS)
 $(call pic,$(SOURCES_nccl)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(IMAGES)/bench/plugin/nccl/kernels"'
 $(O)/lib/windsock/nccl.so: NO_UNDEFINED :=
-$(O)/lib/windsock/nccl.so: $(call pic,$(SOURCES_nccl) $(SOURCES_cuda)) $(O)/pic/windsock.a
+$(O)/lib/windsock/nccl.so: $(objects_nccl) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) -ldl -lpthread
 

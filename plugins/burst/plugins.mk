@@ -6,11 +6,12 @@ GPU_HEADERS += cuda.h
 images: $(call images_of,plugins/burst)
 endif
 SOURCES_burst := $(wildcard plugins/burst/*.c)
+objects_burst := $(call pic,$(SOURCES_burst))
 
 $(call images_of,plugins/burst): plugins/burst/kinds.h
 $(O)/pic/plugins/burst/burst.o: $(call images_of,plugins/burst)
 $(call pic,$(SOURCES_burst)): ALL_CFLAGS += $(CUDA_CFLAGS) -DBURST_KERNELS='"$(IMAGES)/plugins/burst/kernels"'
-$(O)/lib/windsock/burst.so: $(call pic,$(SOURCES_burst)) $(O)/pic/windsock.a
+$(O)/lib/windsock/burst.so: $(objects_burst) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) -ldl -lm
 

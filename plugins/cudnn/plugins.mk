@@ -6,12 +6,13 @@ GPU_HEADERS += cudnn.h cublas_v2.h
 images: $(call images_of,plugins/cudnn)
 endif
 SOURCES_cudnn := $(wildcard plugins/cudnn/*.c)
+objects_cudnn := $(call pic,$(SOURCES_cudnn) $(SOURCES_cuda))
 
 $(call images_of,plugins/cudnn): $(wildcard plugins/cudnn/kernels_*.h)
 $(O)/pic/plugins/cudnn/gpu.o: $(call images_of,plugins/cudnn)
 $(call pic,$(SOURCES_cudnn)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(IMAGES)/plugins/cudnn/kernels"'
 $(O)/lib/windsock/cudnn.so: NO_UNDEFINED :=
-$(O)/lib/windsock/cudnn.so: $(call pic,$(SOURCES_cudnn) $(SOURCES_cuda)) $(O)/pic/windsock.a
+$(O)/lib/windsock/cudnn.so: $(objects_cudnn) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) -ldl -lpthread
 

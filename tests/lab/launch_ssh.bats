@@ -110,6 +110,7 @@ ranks_of() { # LAUNCHER LOCALS ADDRESSES HOSTS CMD...
     ranks_of MPICH '[01] of 2' '10\.77\.0\.[12]' 'node0 node0 node1 node1' \
         "${two[@]}" -hosts node0:2,node1:2 -n 4 -genv MASTER_ADDR node0
     run --separate-stderr on 0 timeout 40 "${two[@]}" -hosts node0:1,node1:1 -n 2 "$P" -- who
+    echo "$status: $stderr"
     [ "$status" -ne 0 ]
     [[ $stderr == *"-genv MASTER_ADDR"* ]]
     wait_for 15 nothing_left

@@ -65,7 +65,7 @@ many=1-64 # of so many some go by the one, some by the other
     dead 1
     for _ in {1..20}; do # few ports are asked: by chance all of them may go by the other
         between
-        [[ $output != *"security group, or"* ]]
+        [[ $output != *"security group, or"* ]] || { echo "$output" && false; }
         [ "$status" = 0 ] || break
     done
     [ "$(jq -r '[.findings[] | select(.status == "fail") | "\(.check) \(.subject)"] | join(", ")' <<<"$output")" = "mesh.out node0" ]
