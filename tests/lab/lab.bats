@@ -102,6 +102,22 @@ as_nobody() {
     done
 }
 
+@test "--leaves, --uplink: what crosses from one switch to another shares a limit, what stays does not" {
+    run -0 "$LAB" run 5 --leaves 2 --uplink 80mbit -- sh -c "
+        python3 $ROOT/tests/lab/throughput.py node2 3000000; python3 $ROOT/tests/lab/throughput.py node3 3000000
+        \$WINDSOCK_RSH node4 'ping -q -c 1 node0'"
+    echo "measured $output"
+    ((${lines[0]%.*} > 200)) # node0 to node2 are on the first one
+    ((${lines[1]%.*} >= 30 && ${lines[1]%.*} <= 100))
+    run -0 "$LAB" run 4 --leaves 4 --rails 2 --mtu 9000 --uplink 80mbit -- sh -c "
+        ping -q -M do -s 8000 -c 1 node3 && ping -q -c 1 10.78.0.2 && python3 $ROOT/tests/lab/throughput.py node1 3000000"
+    ((${lines[-1]%.*} >= 30 && ${lines[-1]%.*} <= 100))
+    run -2 "$LAB" run 2 --leaves 3 -- true
+    [[ $output == *"2 nodes are too few for 3 leaves"* ]]
+    run -2 "$LAB" run 2 --uplink 1gbit -- true
+    [[ $output == *"--uplink is of leaves: --leaves 2 makes them"* ]]
+}
+
 @test "--loss loses about that part, and only where it was asked for" {
     run "$LAB" run 2 --loss node1=20 -- ping -q -i 0.002 -c 1000 -W 1 node1
     [[ $output =~ ([0-9.]+)%\ packet\ loss ]]
