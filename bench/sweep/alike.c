@@ -7,36 +7,13 @@
 
 /* In the order of alike_of(). What a rank may have for itself (an address to use, the path of
  * a library, a deadline, files to write) is not here. */
-static const char *const flags[ALIKE_OPTIONS] = {"--coll",
-						 "--backend",
-						 "-d",
-						 "-o",
-						 "-r",
-						 "--pairs",
-						 "--rails",
-						 "-b",
-						 "-e",
-						 "-i",
-						 "-f",
-						 "-n",
-						 "-w",
-						 "-m",
-						 "-N",
-						 "-a",
-						 "-c",
-						 "-z",
-						 "-C",
-						 "-K",
-						 "-u",
-						 "-R",
-						 "-G",
-						 "-J",
-						 "--for",
-						 "--within",
-						 "--sockets",
-						 "--replay",
-						 "--nccl-blocking",
-						 "--groups"};
+static const char *const flags[ALIKE_OPTIONS] = {
+	"--coll",  "--backend",	 "-d",	     "-o",	  "-r",	      "--pairs",
+	"--rails", "--together", "-b",	     "-e",	  "-i",	      "-f",
+	"-n",	   "-w",	 "-m",	     "-N",	  "-a",	      "-c",
+	"-z",	   "-C",	 "-K",	     "-u",	  "-R",	      "-G",
+	"-J",	   "--for",	 "--within", "--sockets", "--replay", "--nccl-blocking",
+	"--groups"};
 enum { SHOWN_OPTIONS = 3, SHOWN_VALUES = 3, SHOWN_RANKS = 40 /* characters */ };
 
 typedef char word[sizeof(((struct alike *)0)->v[0])];
@@ -125,6 +102,7 @@ void alike_of(const struct rank_opts *o, struct alike *ret)
 		put(w++, (uint64_t)s->root);
 	put_text(w++, when(o->mode == RANK_PAIRS));
 	put_text(w++, o->rails ? o->rails : "auto");
+	put_text(w++, when(o->together));
 	put_sizes(w, s);
 	w += 4;
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)

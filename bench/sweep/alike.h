@@ -7,7 +7,7 @@
  */
 #include "bench/sweep/rank.h"
 
-enum { ALIKE_OPTIONS = 30 };
+enum { ALIKE_OPTIONS = 31 };
 struct alike { /* what one rank was asked for; travels as it is */
 	char v[ALIKE_OPTIONS][32];
 	uint64_t deadline_ns; /* need not be alike: where many share processors it is longer */

@@ -28,7 +28,8 @@ struct ask_flags {
 	const char *library, *bind;
 	uint64_t sockets;
 	bool wire_rate, calls_block;
-	bool pairs; /* --pairs or --find-slow */
+	bool pairs;    /* --pairs or --find-slow */
+	bool together; /* --together */
 };
 /* NCCL_TESTS_MIN_BW; 0: it asks for nothing. */
 int ask_least_average(double *ret, struct err *e) MUST_CHECK;

@@ -69,6 +69,8 @@ int ask_flags(const struct ask_flags *in, struct err *e)
 
 	if (rails && !in->pairs)
 		return err_set(e, ERR_USAGE, "--rails is for --pairs and --find-slow");
+	if (in->together && !in->pairs)
+		return err_set(e, ERR_USAGE, "--together is for --pairs and --find-slow");
 	if (rails && !tcp) {
 		err_set(e, ERR_USAGE, "--rails: %s chooses its cards by itself", in->backend);
 		return err_hint(e, "--backend tcp measures each card; NCCL_IB_HCA and "

@@ -71,6 +71,7 @@ int asked_check(struct asked *q, const struct asked *usual, struct arena *a, str
 	if (f->bind || f->sockets || f->wire_rate || ask_has_rails(f->rails))
 		f->backend = ask_tcp(f->backend); /* has these alone */
 	f->pairs = q->job.verdict.pairs || q->find_slow;
+	f->together = q->job.rank.together;
 	return check_heeded(q, usual, a, e) || ask_for(q, e) || ask_flags(f, e) ||
 			       ask_replay(q, usual, e) || ask_groups(q, usual, a, e)
 		       ? -1

@@ -41,7 +41,7 @@ struct asked {
 	struct job_opts job;	  /* without where, and without the lines for its head */
 };
 
-enum { ASKED_NROWS = 64 };
+enum { ASKED_NROWS = 65 };
 extern const struct opt asked_rows[ASKED_NROWS];
 extern const struct asked asked_defaults;
 

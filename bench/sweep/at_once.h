@@ -18,7 +18,10 @@ extern const double AT_ONCE_SHARE; /* of what pairs reach alone: below, they sha
 struct duo { /* two units that meet; GB/s each way, NAN: not measured */
 	double alone, at_once;
 	double unhindered; /* at once, as struct slow_input has it */
-	double hindered;   /* the share of the time alone in which an end wanted a processor */
+	/* Of units that share a machine: for how much of the time at once its ends had a processor
+	 * or wanted one, added up (2: both always). NAN: they share none */
+	double busy;
+	double hindered; /* the share of the time alone in which an end wanted a processor */
 	int a, b;
 };
 typedef LIST(struct duo) duo_list;
@@ -49,6 +52,7 @@ struct at_once {
 				 * taken to be like it */
 	double ratio;		/* of those that were tried alone */
 	double pair_alone, pair_together; /* the middle one's */
+	double waited, busy;		  /* at once, the middle pair's: see CROWDED */
 	size_t tried;			  /* alone */
 };
 struct at_once at_once_judge(const duo_list *l, struct arena *a);
@@ -61,7 +65,7 @@ struct at_once_seen {
 	int n;
 	double usual; /* GB/s alone, of units that were in no pair alone */
 	double *best; /* of each unit: the most that it reached in any pair; NAN: not known */
-	double *share;
+	double *share, *might; /* as measured; without the time in which an end was robbed */
 };
 /* From @l, n lists of all units: each both alone and at once. Those that are slower are taken for
  * what they say of groups. */
@@ -77,7 +81,7 @@ void groupings_of(int n, struct arena *a, grouping_list *ret);
 /* Nothing that was seen speaks against it: who was slowed goes across, who was not stays within. */
 bool grouping_fits(const struct grouping *g, const struct at_once_seen *s);
 
-/* Measures pairs at once, and fills that in. */
+/* Measures pairs at once, and fills that in; of what is there the better counts. */
 struct at_once_way {
 	int (*measure)(void *arg, duo_list *l, struct err *e);
 	void *arg;

@@ -14,6 +14,7 @@ enum { GROUPS_MAX = 8, CUTS_MAX = 16 /* units */ };
 /* What is between the two says nothing: flows do not share evenly within a fraction of a second. */
 static const double SLOWED = 0.75, KEPT = 0.9;
 static const double KEPT_EACH = 0.7, KEPT_ALL = 0.85;
+static const double NEARLY = 0.6; /* all, so much: that may be other work, and is tried again */
 
 static double better(double x, double y) { return isnan(x) ? y : fmax(x, y); }
 
@@ -40,8 +41,9 @@ void seen_begin(struct at_once_seen *s, int units, const duo_list *l, size_t n, 
 	s->share = arena_alloc(a, all * sizeof(*s->share));
 	for (int i = 0; i < units; i++)
 		s->best[i] = NAN;
+	s->might = arena_alloc(a, all * sizeof(*s->might));
 	for (size_t i = 0; i < all; i++)
-		s->share[i] = NAN;
+		s->share[i] = s->might[i] = NAN;
 	for (size_t i = 0; i < n; i++)
 		take_rates(s, &l[i], alone, &known);
 	s->usual = slow_median(alone, known, a);
@@ -57,17 +59,19 @@ static double share_of(const struct at_once_seen *s, const struct duo *d, double
 	double y = isnan(s->best[d->b]) ? s->usual : s->best[d->b];
 
 	*ret_of = fmin(x, y);
-	return fmax(d->at_once, d->unhindered) / *ret_of;
+	return d->at_once / *ret_of;
 }
 
 void seen_slower(struct at_once_seen *s, const duo_list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const struct duo *d = &l->v[i];
-		double of, *one = &s->share[d->a * s->n + d->b];
+		size_t at = (size_t)(d->a * s->n + d->b), back = (size_t)(d->b * s->n + d->a);
+		double of, share = share_of(s, d, &of);
 
-		*one = fmin(*one, share_of(s, d, &of)); /* of NAN and a number: the number */
-		s->share[d->b * s->n + d->a] = *one;
+		/* of NAN and a number: the number */
+		s->share[at] = s->share[back] = fmin(s->share[at], share);
+		s->might[at] = s->might[back] = fmin(s->might[at], fmax(share, d->unhindered / of));
 	}
 }
 
@@ -79,6 +83,7 @@ bool seen_keep(const struct at_once_seen *s, const duo_list *l, double *ret_shar
 	for (size_t i = 0; i < l->n; i++) {
 		double of, share = share_of(s, &l->v[i], &of);
 
+		share = fmax(share, l->v[i].unhindered / of);
 		each &= share >= KEPT_EACH;
 		sum += fmin(share, 1) * of;
 		possible += of;
@@ -146,13 +151,28 @@ bool grouping_fits(const struct grouping *g, const struct at_once_seen *s)
 {
 	for (int i = 0; i < g->n; i++)
 		for (int k = 0; k < i; k++) {
-			double share = s->share[i * s->n + k]; /* NAN is neither */
-			bool together = g->of[i] == g->of[k];
+			int at = i * s->n + k; /* NAN is neither */
 
-			if (together ? share < SLOWED : share >= KEPT)
+			if (g->of[i] == g->of[k] ? s->might[at] < SLOWED : s->share[at] >= KEPT)
 				return false;
 		}
 	return true;
+}
+
+static int try_pairs(struct at_once_seen *s, duo_list *l, const struct at_once_way *way,
+		     struct at_once_groups *ret, bool *ret_keep, double *ret_share, struct err *e)
+{
+	*ret_share = 1;
+	*ret_keep = false;
+	for (int k = 0; k < 2 && !*ret_keep && *ret_share >= NEARLY; k++) {
+		if (way->measure(way->arg, l, e))
+			return -1;
+		ret->trials++;
+		*ret_keep = seen_keep(s, l, ret_share);
+	}
+	if (!*ret_keep)
+		seen_slower(s, l);
+	return 0;
 }
 
 /* Both ways to pair them: one alone may leave those out who would meet others. */
@@ -167,15 +187,11 @@ static int try_one(struct at_once_seen *s, const struct grouping *g, const struc
 		double share;
 
 		duos_within(g, near, way->a, &l);
-		if (way->measure(way->arg, &l, e))
+		if (try_pairs(s, &l, way, ret, ret_keep, &share, e))
 			return -1;
-		ret->trials++;
-		*ret_keep = seen_keep(s, &l, &share);
-		if (!*ret_keep)
-			seen_slower(s, &l);
 		least = fmin(least, share);
 	}
-	ret->share = least;
+	ret->share = fmin(1, least);
 	return 0;
 }
 

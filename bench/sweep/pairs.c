@@ -296,6 +296,8 @@ int rank_pairs(struct rank *r, void (*ready)(struct rank *r), struct err *e)
 		result = measure_all(&p, e);
 	if (!result && !rails.n && !r->comm->rank)
 		tell_pairs(&p);
+	if (!result && r->o->together)
+		result = pairs_at_once(&p, e);
 	r->dev->free(r->dev, buffer);
 	return result;
 }

@@ -57,6 +57,10 @@ int pairs_again(struct pairs *p, struct err *e) MUST_CHECK;
 /* The two ranks of @part; each side keeps what it sent. */
 int pairs_meet(const struct pairs *p, struct comm *part, struct pair_result *ret, struct err *e);
 
+/* --- pairs_at_once.c --- */
+/* Collective, over p->c. Tells what came of it. */
+int pairs_at_once(struct pairs *p, struct err *e) MUST_CHECK;
+
 /* --- pairs_rails.c --- */
 struct rail {
 	char name[16];

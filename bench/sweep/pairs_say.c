@@ -370,10 +370,11 @@ void verdict_pairs(const struct story *s, const struct verdict_opts *o)
 		return;
 	if (s->rails.n) {
 		rails_judge(s, o);
-		return;
+	} else {
+		matrix_fill(&m, s, -1);
+		matrix_judge(&m, o);
+		if (report_wants_data(s->r))
+			matrix_add_pairs(&m, json_array(report_data(s->r), "pairs"));
 	}
-	matrix_fill(&m, s, -1);
-	matrix_judge(&m, o);
-	if (report_wants_data(s->r))
-		matrix_add_pairs(&m, json_array(report_data(s->r), "pairs"));
+	at_once_say(s, o);
 }

@@ -28,6 +28,9 @@ void matrix_add_pairs(const struct matrix *m, cJSON *pairs);
 /* --- pairs_say_rails.c --- */
 void rails_judge(const struct story *s, const struct verdict_opts *o);
 
+/* --- pairs_say_at_once.c --- */
+void at_once_say(const struct story *s, const struct verdict_opts *o);
+
 /* --- pairs_say_doubt.c --- */
 /* Nobody was found slow; does that say anything about the network? */
 void doubts_judge(const struct matrix *m, const struct slow_input *in);

@@ -20,6 +20,7 @@ struct rank_opts {
 	unsigned registers; /* as comm_world has it, and the next one */
 	bool calls_block;
 	const char *rails; /* pairs: "auto", "none" or interfaces; NULL: auto */
+	bool together;	   /* pairs: all at once, too */
 	unsigned sockets;
 	uint64_t deadline_ns; /* of this rank: see alike_check() */
 	bool deadline_given;  /* as comm_world has it */

@@ -330,14 +330,23 @@ void story_event(const cJSON *event, void *story)
 		const char *name;
 		void (*take)(struct story *s, const cJSON *event);
 	} known[] = {
-		{"world", on_world},	 {"next", on_next},
-		{"row", on_row},	 {"units", on_units},
-		{"rail", on_rail},	 {"pair", on_pair},
-		{"lost", on_lost},	 {"died", on_died},
-		{"finding", on_finding}, {"counters", on_counters},
-		{"broke", on_broke},	 {"crew", on_crew},
-		{"fitted", on_fitted},	 {"replayed", on_replayed},
-		{"ways", on_ways},	 {"groups", story_groups_event},
+		{"world", on_world},
+		{"next", on_next},
+		{"row", on_row},
+		{"units", on_units},
+		{"rail", on_rail},
+		{"pair", on_pair},
+		{"lost", on_lost},
+		{"died", on_died},
+		{"finding", on_finding},
+		{"counters", on_counters},
+		{"broke", on_broke},
+		{"crew", on_crew},
+		{"fitted", on_fitted},
+		{"replayed", on_replayed},
+		{"ways", on_ways},
+		{"groups", story_groups_event},
+		{"at_once", story_at_once_event},
 	};
 	const char *name = json_get_str(event, "ev");
 

@@ -8,6 +8,7 @@
 #include "bench/plugin/counters.h"
 #include "bench/ranks/hosts.h"
 #include "bench/replay/replay.h"
+#include "bench/sweep/at_once.h"
 #include "bench/sweep/blame.h"
 #include "bench/sweep/burnin.h"
 #include "bench/sweep/groups_judge.h"
@@ -49,6 +50,16 @@ struct story_rail { /* cards of one name, on each host */
 	const char *trouble; /* why it was not measured; NULL: it was */
 	bool asked;	     /* by name */
 	LIST(int) ranks;     /* of GPUs: those that it is measured between; else none */
+};
+
+struct story_at_once { /* --together */
+	bool told;
+	bool share_machine;
+	duo_list pairs;		/* n 0: nothing was measured. Of those that slow each other most */
+	struct grouping groups; /* n 0: not found out; within these they do not, and keep: */
+	double share;
+	int trials; /* of groups */
+	double seconds;
 };
 
 /* --groups; n 0: there are none. */
@@ -95,6 +106,7 @@ struct story {
 	LIST(int) units;     /* of pairs: their ranks */
 	LIST(struct story_rail) rails;
 	LIST(struct story_pair) pairs;
+	struct story_at_once at_once;
 	LIST(struct story_counters) counters;
 	LIST(struct finding *) findings; /* for after the table */
 	struct blame blame;		 /* and what comes of it: */
@@ -119,6 +131,9 @@ double story_least_average(const struct story *s);
 bool story_average_is_enough(const struct story *s);
 size_t story_hosts(const struct story *s);			    /* that its ranks are on */
 bool story_are_together(const struct story *s, size_t a, size_t b); /* two ranks, on one host */
+
+/* --- story_at_once.c --- */
+void story_at_once_event(struct story *s, const cJSON *event);
 
 /* --- story_groups.c --- */
 void story_groups_begin(struct story *s); /* once its ranks are listed */

@@ -209,9 +209,10 @@ static struct at_once two(struct duo x, struct duo y, struct arena *a)
 static void processors_are_no_network(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
-	const struct duo slow = {.alone = 10, .at_once = 4, .unhindered = 4.4};
-	const struct duo robbed = {.alone = 10, .at_once = 4, .unhindered = 9};
-	const struct duo starved = {.alone = 10, .at_once = 2, .unhindered = 7};
+	struct duo slow = {.alone = 10, .at_once = 4, .unhindered = 4.4, .busy = NAN};
+	struct duo robbed = {.alone = 10, .at_once = 4, .unhindered = 9, .busy = NAN};
+	const struct duo starved = {.alone = 10, .at_once = 2, .unhindered = 7, .busy = NAN};
+	const struct duo crowd = {.alone = 10, .at_once = 2, .unhindered = 4, .busy = NAN};
 	const struct duo busy = {.alone = 5, .at_once = 5, .unhindered = 5, .hindered = 0.9};
 	const struct duo lost = {.alone = NAN, .at_once = 4, .unhindered = 4};
 
@@ -219,7 +220,15 @@ static void processors_are_no_network(void **state)
 	assert_int_equal(two(slow, slow, &a).is, AT_ONCE_SLOWER);
 	assert_int_equal(two(robbed, robbed, &a).is, AT_ONCE_UNKNOWN);
 	assert_int_equal(two(starved, starved, &a).is, AT_ONCE_UNKNOWN);
+	assert_int_equal(two(crowd, crowd, &a).is, AT_ONCE_UNKNOWN);
 	assert_int_equal(two(busy, busy, &a).is, AT_ONCE_UNKNOWN);
+	/* on one machine */
+	slow.busy = robbed.busy = 0.6;
+	assert_int_equal(two(slow, slow, &a).is, AT_ONCE_SLOWER);
+	assert_int_equal(two(robbed, robbed, &a).is, AT_ONCE_SLOWER);
+	slow.busy = robbed.busy = 1.3;
+	assert_int_equal(two(slow, slow, &a).is, AT_ONCE_UNKNOWN);
+	assert_int_equal(two(robbed, robbed, &a).is, AT_ONCE_UNKNOWN);
 	assert_int_equal(two(lost, lost, &a).is, AT_ONCE_UNKNOWN);
 	assert_int_equal(at_once_judge(&(duo_list){0}, &a).is, AT_ONCE_UNKNOWN);
 }
