@@ -38,16 +38,20 @@ static const char *groups_text(const struct story *s, const char *between)
 	return t.s;
 }
 
-/* Of one answer to who shares it. */
-static const char *where(const struct story *s)
+static const char *what(const struct story *s)
 {
 	const struct story_at_once *x = &s->at_once;
+	const char *machine = x->share_machine ? " (these hosts are on one machine)" : "";
 
 	if (x->groups.n)
-		return arena_printf(s->a, ", between %s: pairs within these keep %.0f %%",
-				    groups_text(s, " and "), x->share * 100);
-	return ", where was not found out: hosts next to each other in the list are no better off, "
-	       "nor every second (third ...) one";
+		return arena_printf(s->a,
+				    "what is between %s is shared%s, and pairs within these keep "
+				    "%.0f %%",
+				    groups_text(s, " and "), machine, x->share * 100);
+	return arena_printf(s->a,
+			    "something between them is shared%s; where, was not found out, for "
+			    "neighbours in the list fare no better",
+			    machine);
 }
 
 static const char *sampled(const struct story *s, const struct at_once *is)
@@ -83,15 +87,14 @@ static void fix_shared(const struct story *s, struct finding *f)
 static void say_shared(const struct story *s, const struct at_once *is, double limit,
 		       struct finding *f)
 {
-	bool below = is->pair_together < limit; /* which they ought to reach */
+	bool below = is->pair_together < limit; /* --expect, of each pair: none is 0 */
 
 	finding_set(f, below ? ST_FAIL : ST_WARN,
 		    "%zu pairs at once reach %.3f GB/s each way in all, alone%s they add up to "
-		    "%.3f: something between them is shared (%.1f : 1)%s%s; all_to_all, and rings "
-		    "that cross it at every step, get %.3f GB/s instead of %.3f",
+		    "%.3f (%.1f : 1): %s; all_to_all, and rings that cross it at every step, get "
+		    "%.3f GB/s instead of %.3f",
 		    s->at_once.pairs.n, is->together, sampled(s, is), is->alone, 1 / is->ratio,
-		    where(s), s->at_once.share_machine ? " (and they share a machine)" : "",
-		    is->pair_together, is->pair_alone);
+		    what(s), is->pair_together, is->pair_alone);
 	fix_shared(s, f);
 }
 
@@ -104,6 +107,8 @@ static void judge(const struct story *s, const struct at_once *is, double limit,
 			    "%zu pairs at once reach %.3f GB/s each way in all, %.0f %% of what "
 			    "they add up to alone%s: nothing between them is oversubscribed",
 			    s->at_once.pairs.n, is->together, is->ratio * 100, sampled(s, is));
+	else if (!is->tried)
+		finding_set(f, ST_SKIP, "not measured: no pair was tried both at once and alone");
 	else
 		finding_set(f, ST_SKIP,
 			    "not judged: processors were busy, and what pairs reach at once (%.0f "

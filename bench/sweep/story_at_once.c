@@ -21,6 +21,8 @@ static void take_groups(struct story *s, const cJSON *of)
 		g->groups = g->of[i] < g->groups ? g->groups : g->of[i] + 1;
 		i++;
 	}
+	if (g->groups < 2)
+		*g = (struct grouping){0};
 }
 
 void story_at_once_event(struct story *s, const cJSON *event)

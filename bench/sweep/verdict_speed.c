@@ -160,9 +160,12 @@ static void fix_slow(const struct story *s, struct finding *f)
 		return;
 	if (s->groups.g.n)
 		finding_fix(f, "ncclbench -b 64M -e 1G  # of all ranks together, without --groups");
-	else if (s->ranks.n > 2)
+	else if (s->ranks.n > 2 && story_hosts(s) < AT_ONCE_HOSTS)
 		finding_fix(f,
 			    "ncclbench --find-slow  # with the same --hosts: which node or link");
+	else if (s->ranks.n > 2)
+		finding_fix(f, "ncclbench --find-slow --together  # with the same --hosts: which "
+			       "node or link, or what all of them share");
 	else
 		finding_fix(f, "ncclbench -b 64M -e 1G  # larger sizes reach more");
 }

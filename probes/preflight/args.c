@@ -12,6 +12,8 @@ static void sweep_args(const struct preflight *p, enum stage_id id, str_list *ar
 			p->a, "--within=%llums", (unsigned long long)(p->within_ns / NS_PER_MS));
 }
 
+enum { TOGETHER_HOSTS = 4 }; /* of fewer ncclbench skips it */
+
 /* Enough steps of 32 samples to learn and to be timed, however many ranks share them. */
 static void expect_args(const struct preflight *p, str_list *args)
 {
@@ -38,6 +40,8 @@ const char *const *preflight_args(const struct preflight *p, enum stage_id id, c
 		*LIST_ADD(p->a, &args) = "--np=2";
 	if (id == S_PAIRS)
 		*LIST_ADD(p->a, &args) = "--pairs";
+	if (id == S_PAIRS && p->width >= TOGETHER_HOSTS)
+		*LIST_ADD(p->a, &args) = "--together";
 	if (id == S_SLOW)
 		*LIST_ADD(p->a, &args) = "--find-slow";
 	if (id == S_EXPECT)
