@@ -102,6 +102,17 @@ on_hosts() { # RANKS ARGS...
     jq -e '(.data | has("rails") | not) and (.data.covers | startswith("2 of 4 ranks on 2 hosts"))' out0
 }
 
+@test "--together: over NCCL, too, between four hosts; and beside --pairs alone" {
+    fake
+    unshare -ru true || skip "no user namespaces here"
+    PER=1 run -0 on_hosts 4 --find-slow --together --json
+    jq -e '.data.together | .pairs == 2 and .tried_alone == 2 and .alone_gbps > 0 and .at_once_gbps > 0 and .ratio > 0' out0
+    PER=2 run -0 on_hosts 8 --find-slow --together --json # first ranks, though each local number is a rail
+    jq -e '.data.together.pairs == 2 and (.data.rails | length) == 2' out0
+    run -2 --separate-stderr "$B" --together
+    [[ -z $output && $stderr == *"--together is for --pairs and --find-slow"* ]]
+}
+
 @test "-R on stand-ins: buffers are NCCL's, registered, right, and given back" {
     fake
     local how

@@ -98,7 +98,7 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     valid
     [ "$(cut -d' ' -f1 calls | paste -sd,)" = portcheck,ifprobe,ncclbench,ddpsmoke,ncclbench,ncclbench,ncclbench,ddpsmoke ]
     grep -q '^ncclbench .*--minbytes=8 --maxbytes=4M --within=20000ms --hosts=n\[a-d\]\|^ncclbench .*--maxbytes=4M --within=20000ms --hosts=na,nb,nc,nd' calls
-    [ "$(grep -n -- '--pairs' calls | cut -d: -f1)" = 5 ]
+    [ "$(grep -n -- '--pairs --together' calls | cut -d: -f1)" = 5 ]
     [ "$(grep -n -- '--find-slow' calls | cut -d: -f1)" = 6 ]
     [ "$(grep -n -- '--maxbytes=1G --within=' calls | cut -d: -f1)" = 7 ]
     grep -q '^ddpsmoke .*--epochs=8 --expect=90 --samples=2560 ' calls

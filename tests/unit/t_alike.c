@@ -61,6 +61,9 @@ static void a_deadline_and_an_address_are_ones_own(void **state)
 	b.deadline_ns = 20 * NS_PER_S;
 	b.bind = "127.0.0.1";
 	assert_false(compare(&a, &b).kind);
+	b.together = true; /* who goes on measuring would wait for who does not */
+	assert_non_null(strstr(compare(&a, &b).msg, "--together is not given on rank 0"));
+	b.together = false;
 	b.sweep.iters++;
 	assert_non_null(strstr(compare(&a, &b).msg, "-n is 20 on rank 0 (a) and 21 on rank 1 (b)"));
 }
