@@ -283,6 +283,7 @@ static int judge(const struct mesh_opts *o, const struct launch_result *got, FIL
 	}
 	m.rank_node = nodes;
 	m.nranks = got->nranks;
+	m.cut = got->failure || interrupt_pending();
 	tally_emit(&m.told);
 	read_lines(&m, in);
 	if (!report_count(r, ST_FAIL) && launch_unable(got, e))

@@ -164,6 +164,7 @@ struct mesh {
 	size_t n;
 	const size_t *rank_node; /* of each rank the node it speaks for, before mesh_take() */
 	size_t nranks;
+	bool cut;	   /* the run was broken off: what is missing was not reached */
 	struct tally told; /* what ranks say of themselves: what many say alike is one finding */
 	struct host_way way;
 	LIST(struct mesh_stray) strays;

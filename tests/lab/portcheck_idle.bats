@@ -114,16 +114,17 @@ teardown() {
     [ "$(idle 'map(select(.status == "fail")) | length')" = 2 ]
 }
 
-# Does that once the first time has passed: what the ranks have said is kept in memory.
+# Does that once the first time has passed (or once they have said $once): what the ranks have said
+# is kept in memory.
 broken_off() { # SCRIPT OPTIONS...
     cd "$BATS_TEST_TMPDIR" || return
-    run --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" bash -c '
+    run --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" once="${once:-\"passed\":1,}" bash -c '
         "$2" --hosts node0,node1 --json "${@:3}" >doc & run=$!
         told() {
             local fd
             for fd in /proc/$run/fd/*; do
                 [[ $(readlink "$fd") == /memfd:mesh* ]] || continue
-                ! grep -qs "\"passed\":1," "$fd" || return 0
+                ! grep -qs "$once" "$fd" || return 0
             done
             return 1
         }
@@ -143,6 +144,21 @@ broken_off() { # SCRIPT OPTIONS...
     [ "$status" = 1 ]
     [[ $(idle 'map("\(.status) \(.subject): \(.message)")[]') == "info 2 pairs: "$known ]]
     jq -e '.findings[] | select(.check == "mesh.run").message | contains("killed by signal 9")' <<<"$output"
+}
+
+@test "idle: broken off before any time has passed, it was not reached, which is no error of it" {
+    local once='"connections":' way unreached='skip null: broken off before connections had been silent for 10 min, the shortest time: what silence does to them is not known'
+    for way in 'kill -INT $run' 'kill -9 "$(pgrep -f -- "--mesh-[r]ank" | tail -n 1)"'; do
+        broken_off "$way" --idle 4h
+        valid
+        [[ $(idle 'map("\(.status) \(.subject): \(.message)")[]') == "$unreached" ]]
+        jq -e 'all(.findings[]; .status != "error" or .check == "run") and any(.findings[]; .status == "pass")' <<<"$output"
+        [ "$status" = $([[ $way == *INT* ]] && echo 3 || echo 1) ]
+    done
+    run --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" "$BIN/portcheck" --hosts node0,node1 \
+        --idle 4h --budget 5s --json
+    [ "$status" = 3 ]
+    [[ $(idle 'map("\(.status) \(.subject): \(.message)")[]') == "$unreached" ]]
 }
 
 @test "idle: where the way itself is gone meanwhile, that is said" {

@@ -19,12 +19,13 @@ static void bench_done(struct bench *b)
 }
 
 /* Times are 1, 2, 3 and 4 s. What each of the three ranks has to say; NULL: nothing. */
-static void take(struct bench *b, const char *n0, const char *n1, const char *n2)
+static void take_some(struct bench *b, bool cut, const char *n0, const char *n1, const char *n2)
 {
 	const char *all[MADE_HOSTS] = {n0, n1, n2};
 
 	*b = (struct bench){.o.idle_ns = 4 * NS_PER_S};
 	made_mesh(&b->m, &b->o, &b->a);
+	b->m.cut = cut;
 	for (size_t i = 0; i < MADE_HOSTS; i++) {
 		all[i] = arena_printf(&b->a, "{\"rank\":%zu,\"host\":\"n%zu\",\"idle\":%s}", i, i,
 				      all[i] ?: "{}");
@@ -32,6 +33,11 @@ static void take(struct bench *b, const char *n0, const char *n1, const char *n2
 	}
 	made_mesh_take_all(&b->m, all);
 	mesh_idle(&b->m);
+}
+
+static void take(struct bench *b, const char *n0, const char *n1, const char *n2)
+{
+	take_some(b, false, n0, n1, n2);
 }
 
 #define PEER(rank, opened, called, again)                                                          \
@@ -174,9 +180,10 @@ static void another_fault(void **state UNUSED)
 /* Ctrl-C, or a rank that was lost: what is known by then. */
 static void broken_off(void **state UNUSED)
 {
-	AUTO(bench_done) struct bench b, c, d;
+	AUTO(bench_done) struct bench b, c, d, x;
 
-	take(&b, PEERS(PEER(1, "++..", "++..", ".")), PEERS(PEER(0, "++..", "++..", ".")), NULL);
+	take_some(&b, true, PEERS(PEER(1, "++..", "++..", ".")),
+		  PEERS(PEER(0, "++..", "++..", ".")), NULL);
 	assert_said(
 		&b, 0,
 		"info 2 of 6 pairs: connections are alive after 2 s of silence; what is longer");
@@ -184,6 +191,10 @@ static void broken_off(void **state UNUSED)
 	assert_said(&c, 0, "fail n0 to n1: a connection silent for 2 s is dead");
 	take(&d, NULL, NULL, NULL);
 	assert_said(&d, 0, "error : no pair has a connection that could be silent|");
+	take_some(&x, true, "{\"connections\":2}", NULL, NULL);
+	assert_said(&x, 0,
+		    "skip : broken off before connections had been silent for 1 s, the shortest "
+		    "time: what silence does to them is not known|");
 }
 
 /* None of it is trusted. */
