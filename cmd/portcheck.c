@@ -118,6 +118,23 @@ static int check_ports(const struct config *c, struct err *e)
 	return err_hint(e, "leave --ports out, or the ports behind the host");
 }
 
+/* Nothing of a sample is asked where every port is named. */
+static int check_sample(const struct config *c, struct err *e)
+{
+	const struct port_ask *q = &c->ask;
+	bool draws = !q->ports || ports_draw(q->ports), any = draws && !c->targets.n;
+
+	for (size_t i = 0; i < c->targets.n; i++) {
+		const struct port_target *t = &c->targets.v[i];
+
+		any |= t->draws || (draws && t->ports.v == c->list.v);
+	}
+	if (q->sample == PORT_SAMPLE || any || c->mode == FREE || q->is_rank)
+		return 0;
+	err_set(e, ERR_USAGE, "--sample: all ports are named, none is drawn");
+	return err_hint(e, "leave it out, or the ports; nccl, ray or slurm among them draw some");
+}
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct port_ask *q = cfg;
@@ -138,7 +155,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	return port_ask_ports(q, &c->env, a, &c->list, e) ||
 			       targets_parse(&app->operands, &c->list, &c->env, a, &c->targets,
 					     e) ||
-			       check_ports(c, e)
+			       check_ports(c, e) || check_sample(c, e)
 		       ? -1
 		       : 0;
 }

@@ -119,19 +119,38 @@ static const struct port_group {
 	{.spans = {{22, 22}}},
 };
 
+static const struct port_group *group_named(const char *name, size_t len)
+{
+	for (size_t at = 0; port_names[at]; at++)
+		if (strlen(port_names[at]) == len && !strncmp(port_names[at], name, len))
+			return &groups[at];
+	return NULL;
+}
+
+bool ports_draw(const char *text)
+{
+	for (size_t n; *text; text += n + (text[n] == ',')) {
+		const struct port_group *g;
+
+		n = strcspn(text, ",");
+		g = group_named(text, n);
+		if (g && g->sample)
+			return true;
+	}
+	return false;
+}
+
 static bool fill_named(struct filling *f, const char *name, const struct port_env *env)
 {
-	size_t at = 0;
+	const struct port_group *g = group_named(name, strlen(name));
 
-	while (port_names[at] && !streq(port_names[at], name))
-		at++;
-	if (!port_names[at])
+	if (!g)
 		return false;
-	if (groups[at].master)
+	if (g->master)
 		fill(f, env->master, env->master);
-	for (size_t i = 0; i < ARRAY_LEN(groups[at].spans) && groups[at].spans[i].first; i++)
-		fill(f, groups[at].spans[i].first, groups[at].spans[i].last);
-	if (groups[at].sample)
+	for (size_t i = 0; i < ARRAY_LEN(g->spans) && g->spans[i].first; i++)
+		fill(f, g->spans[i].first, g->spans[i].last);
+	if (g->sample)
 		fill_list(f, &env->sample);
 	return true;
 }

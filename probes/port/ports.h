@@ -31,6 +31,8 @@ void port_env_draw(struct port_env *env, size_t n, uint64_t seed, struct arena *
 extern const char *const port_names[];
 int ports_parse(const char *text, const struct port_env *env, struct arena *a, port_list *ret,
 		struct err *e) MUST_CHECK;
+/* A name in that list stands for the sample, too. */
+bool ports_draw(const char *text);
 /* MASTER_PORT and the sample: what is asked when nobody said which ports. */
 void ports_default(const struct port_env *env, struct arena *a, port_list *ret);
 /* 29500,30000-30010: sorted. At most @max characters (0: all), then "...". */

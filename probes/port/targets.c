@@ -119,6 +119,7 @@ static int parse_one(const char *operand, const port_list *ports, const struct p
 		t->ports = *ports;
 		return 0;
 	}
+	t->draws = ports_draw(list);
 	if (!ports_parse(list, env, a, &t->ports, e))
 		return 0;
 	return *e->hint ? err_hint(e, "in '%s': %s", operand, PORTS_WRITTEN) : -1;

@@ -99,6 +99,22 @@ while True:
     jq -e '[.data.targets[].port] | length == 4 and contains([6817, 6818, 6819])' <<<"$output"
 }
 
+@test "--sample where no port is drawn is refused, and taken where one is" {
+    local args
+    for args in '127.0.0.1 --ports 29500' '127.0.0.1:29500' '127.0.0.1:ssh 127.0.0.2:22' '--hosts a,b --ports 22,80-82' \
+        '127.0.0.1:22 127.0.0.2 --ports 80' '127.0.0.1 --ports ssh'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr portcheck $args --sample 7
+        [ -z "$output" ]
+        [[ $stderr == *"--sample: all ports are named, none is drawn"*"nccl, ray or slurm"* ]]
+    done
+    needs_unshare
+    run -0 alone 127.0.0.1:22 127.0.0.2 --sample 1 --json
+    jq -e '[.data.targets[].port] | length == 3' <<<"$output"
+    run -0 alone 127.0.0.1:nccl 127.0.0.2 --ports 22 --sample 1 --json
+    jq -e '[.data.targets[].port] | length == 6 or length == 5' <<<"$output"
+}
+
 @test "--count gives a median; --silence and --deadline are kept" {
     run -0 --separate-stderr portcheck "127.0.0.1:$OPEN" --count 50 --json
     jq -e '.data.targets[0].ms < 1000' <<<"$output"
