@@ -1,5 +1,6 @@
 #include "probes/log/source.h"
 
+#include "lib/core/binary.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
@@ -7,7 +8,6 @@
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/flight/flight.h"
-#include "probes/log/binary.h"
 #include "probes/log/dumps.h"
 #include "probes/log/reply.h"
 

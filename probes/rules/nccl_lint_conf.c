@@ -145,12 +145,15 @@ static void lint_unread(const struct lint *l, const struct conf_trouble *t)
 	static const char *const nccl[] = {
 		[CONF_PASSED_OVER] = "; NCCL goes on without it and says nothing",
 		[CONF_UNSEEN] = "",
+		[CONF_NO_TEXT] = "",
 		[CONF_WAITS] = ": NCCL waits for ever for somebody to write there",
 	};
 
 	finding_set(f, t->nccl == CONF_WAITS ? ST_FAIL : ST_WARN, "%s %s%s", t->path, t->why,
 		    nccl[t->nccl]);
-	finding_expect(f, "a file that this user can read");
+	finding_expect(f, "%s",
+		       t->nccl == CONF_NO_TEXT ? "plain text, a NAME=VALUE on each line"
+					       : "a file that this user can read");
 	if (t->is_named)
 		finding_fix(f, "unset NCCL_CONF_FILE");
 	report_add(l->r, f);

@@ -28,6 +28,7 @@ struct conf_trouble {
 		CONF_PASSED_OVER, /* NCCL goes on without it */
 		CONF_UNSEEN,	  /* NCCL reads what is not looked at here */
 		CONF_WAITS,	  /* NCCL waits for ever */
+		CONF_NO_TEXT,	  /* NCCL reads it as if it were text; @why is a whole sentence */
 	} nccl;
 };
 

@@ -1,5 +1,6 @@
 #include "probes/rules/nccl.h"
 
+#include "lib/core/binary.h"
 #include "lib/core/file.h"
 #include "lib/host/answers.h"
 #include "lib/host/sysroot.h"
@@ -16,6 +17,7 @@ extern char **environ;
 struct reader {
 	struct settings *s;
 	unsigned asked;
+	bool no_text; /* of the file that is read: only what sets something of NCCL's is taken */
 };
 
 static bool is_new(const struct reader *r) { return nccl_version(r->asked) >= NCCL_VERSION_HOME; }
@@ -55,12 +57,15 @@ static void add_junk(struct settings *s, const char *line, size_t n, const char 
 			.name = arena_strndup(s->a, line, n), .value = "", .origin = origin};
 }
 
-static void add_line(struct settings *s, const char *line, size_t n, const char *shown,
+static void add_line(const struct reader *r, const char *line, size_t n, const char *shown,
 		     unsigned number)
 {
+	struct settings *s = r->s;
 	const char *name, *value;
 	struct setting one;
 
+	if (r->no_text && !(n > 5 && !memcmp(line, "NCCL_", 5)))
+		return;
 	if (s->conf_lines.n > LINES_MAX)
 		return;
 	if (!nccl_conf_line(line, n, s->a, &name, &value)) {
@@ -86,7 +91,7 @@ const char *nccl_home(struct arena *a, unsigned nccl_version_asked)
 {
 	struct settings s = {.a = a};
 
-	return home(&(struct reader){&s, nccl_version_asked});
+	return home(&(struct reader){.s = &s, .asked = nccl_version_asked});
 }
 
 static void add_text(const struct reader *r, const char *text, size_t n, const char *shown)
@@ -105,7 +110,7 @@ static void add_text(const struct reader *r, const char *text, size_t n, const c
 		real = strnlen(text, len);
 		if (pieces && real && text[real - 1] == '\r')
 			real--;
-		add_line(r->s, text, real, shown, number);
+		add_line(r, text, real, shown, number);
 		number += nl != NULL;
 		text += step;
 		n -= step;
@@ -135,7 +140,29 @@ static void add_unread(struct settings *s, const char *real, const char *shown, 
 				       : arena_printf(s->a, "cannot be read (%s)", strerror(why))};
 }
 
-static void read_conf(const struct reader *r, const char *path, const char *shown, bool must_exist)
+/* A program, a picture, or text in an encoding that NCCL does not know: said once, not of each of
+ * its lines. */
+static bool is_no_text(struct settings *s, const char *text, size_t n, const char *shown,
+		       bool is_named)
+{
+	bool wide = n > 1 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2));
+
+	if (!wide && !binary_begins(text, n))
+		return false;
+	*LIST_ADD(s->a, &s->unreadable) =
+		(struct conf_trouble){.path = shown,
+				      .is_named = is_named,
+				      .nccl = CONF_NO_TEXT,
+				      .why = wide ? "is UTF-16, not plain text: NCCL finds nothing "
+						    "in it that it knows and "
+						    "says nothing"
+						  : "is not text: NCCL takes the lines in it that "
+						    "set something and passes "
+						    "over all else without a word"};
+	return true;
+}
+
+static void read_conf(struct reader *r, const char *path, const char *shown, bool must_exist)
 {
 	struct settings *s = r->s;
 	const char *real = sysroot_path(s->a, path);
@@ -149,13 +176,14 @@ static void read_conf(const struct reader *r, const char *path, const char *show
 		return;
 	if (file_read(real, CONF_MAX, s->a, &text, &n, &e) == 0) {
 		*LIST_ADD(s->a, &s->files) = shown;
+		r->no_text = is_no_text(s, text, n, shown, must_exist);
 		add_text(r, text, n, shown);
 	} else if (must_exist || (errno != ENOENT && errno != ENOTDIR)) {
 		add_unread(s, real, shown, must_exist);
 	}
 }
 
-static void read_files(const struct reader *r)
+static void read_files(struct reader *r)
 {
 	const char *given = getenv("NCCL_CONF_FILE"), *dir;
 	struct arena *a = r->s->a;
@@ -170,7 +198,7 @@ static void read_files(const struct reader *r)
 
 void settings_read_for(struct settings *s, struct arena *a, unsigned nccl_version_asked)
 {
-	struct reader r = {s, nccl_version_asked};
+	struct reader r = {.s = s, .asked = nccl_version_asked};
 
 	*s = (struct settings){.a = a};
 	for (char **e = environ; e && *e; e++) {

@@ -174,6 +174,15 @@ load ifprobe.sh
     NCCL_CONF_FILE=$PWD/junk run on container --check --json
     [ "$status" -le 1 ]
     valid
+    { cat "$BIN/ifprobe" | head -c 200000; printf '\nNCCL_SOCKET_IFNAME=eth9\n'; } >program
+    NCCL_CONF_FILE=$PWD/program run -1 ifprobe --check --json
+    [ "$(jq -r '.findings[] | select(.check | startswith("lint.conf")) | "\(.check) \(.status) \(.message)", .fix[]' <<<"$output")" = \
+        "lint.conf.unreadable warn $PWD/program is not text: NCCL takes the lines in it that set something and passes over all else without a word"$'\n'"unset NCCL_CONF_FILE" ]
+    jq -e 'any(.findings[]; .check == "lint.ifname.nomatch")' <<<"$output"
+    printf 'NCCL_DEBUG=INFO\nNCCL_IB_DISABLE=1\n' | iconv -t UTF-16 >wide
+    NCCL_CONF_FILE=$PWD/wide run ifprobe --check --json
+    [ "$(jq -r '.findings[] | select(.check | startswith("lint.conf")) | .message' <<<"$output")" = \
+        "$PWD/wide is UTF-16, not plain text: NCCL finds nothing in it that it knows and says nothing" ]
     yes "NCCL_SOCKET_IFNAME==eth0" | head -c 10000000 >huge
     NCCL_CONF_FILE=$PWD/huge run ifprobe --check --json
     [ "$status" -le 1 ]

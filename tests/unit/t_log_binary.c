@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
+#include "lib/core/binary.h"
 #include "lib/core/text.h"
-#include "probes/log/binary.h"
 
 static const char said[] = "node1:41:52 [0] NCCL INFO comm 0x1 rank 0 nranks 2 - Init COMPLETE\n";
 

@@ -1,4 +1,4 @@
-#include "probes/log/binary.h"
+#include "lib/core/binary.h"
 
 enum {
 	ENOUGH = 64, /* bytes that are not NUL */

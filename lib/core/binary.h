@@ -1,5 +1,5 @@
-#ifndef PROBES_LOG_BINARY_H
-#define PROBES_LOG_BINARY_H
+#ifndef LIB_CORE_BINARY_H
+#define LIB_CORE_BINARY_H
 /*
  * Whether a file is data for programs (an executable, a picture, weights) and no text. A log may
  * hold junk: NULs where it was cut off while it was written, colours, bars, wide characters, any
