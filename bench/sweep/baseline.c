@@ -2,6 +2,7 @@
 
 #include "bench/sweep/verdict.h"
 #include "lib/core/file.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
@@ -78,6 +79,18 @@ int baseline_save(const struct story *s, const char *path, struct err *e)
 	return result;
 }
 
+/* Into a device or a pipe none is written. */
+static void no_baseline(const char *path, const cJSON *doc, struct arena *a, struct err *e)
+{
+	bool other = cJSON_IsNumber(json_get(doc, "ncclbench_baseline"));
+
+	(void)err_set(e, ERR_USAGE, "%s is %s", file_said(path),
+		      other ? "a baseline of another release, which measured otherwise"
+			    : "no baseline, or not all of one");
+	(void)err_hint(e, "ncclbench --save-baseline %s writes one",
+		       file_is_stream(path) ? "FILE" : shell_quote_line(a, path));
+}
+
 const struct baseline *baseline_read(const char *path, struct arena *a, struct err *e)
 {
 	struct baseline *b = ARENA_NEW(a, struct baseline);
@@ -90,13 +103,8 @@ const struct baseline *baseline_read(const char *path, struct arena *a, struct e
 		return NULL;
 	doc = json_parse(text, n, DEPTH, e);
 	if (!doc || json_get_num(doc, "ncclbench_baseline", 0) != SCHEMA) {
-		bool other = cJSON_IsNumber(json_get(doc, "ncclbench_baseline"));
-
+		no_baseline(path, doc, a, e);
 		cJSON_Delete(doc);
-		(void)err_set(e, ERR_USAGE, "%s is %s", path,
-			      other ? "a baseline of another release, which measured otherwise"
-				    : "no baseline, or not all of one");
-		(void)err_hint(e, "ncclbench --save-baseline %s writes one", path);
 		return NULL;
 	}
 	*b = (struct baseline){.path = path,

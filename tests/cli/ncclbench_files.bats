@@ -133,6 +133,19 @@ P
     [[ -z $output && $stderr == *"cut.json"* ]]
 }
 
+@test "what is no baseline: where one can be written is named, and no device or pipe" {
+    echo '{}' >'no base'
+    local none="is no baseline, or not all of one; ncclbench --save-baseline"
+    bench --baseline 'no base'
+    [[ $status -eq 2 && $stderr == *"no base $none 'no base' writes one" ]]
+    bench --baseline /dev/null
+    [[ $status -eq 2 && $stderr == *"/dev/null $none FILE writes one" ]]
+    run -2 --separate-stderr "$BIN/ncclbench" --np 2 --baseline - <'no base'
+    [[ $stderr == *"stdin $none FILE writes one" ]]
+    bench -b 1M -e 1M -n 1 --save-baseline /dev/null
+    [[ $status -eq 3 && $stderr == *"/dev/null is not a regular file"*"name a regular file, not a folder or a device"* ]]
+}
+
 @test "a baseline of nothing is not written" {
     bench -b 0 -e 0 -n 1 --save-baseline none.json
     [[ $status -eq 2 && -z $output && $stderr == *"--save-baseline: empty messages leave nothing to compare with"* ]]
