@@ -111,7 +111,8 @@ static bool serve(struct app *app, void *cfg, int *ret_code, struct err *e)
 {
 	struct preflight_ask *q = cfg;
 	struct config *c = CONTAINER_OF(q, struct config, ask);
-	const struct serve_opts o = {.wait = q->wait, .port = q->port, .argv = c->argv};
+	const struct serve_opts o = {
+		.wait = q->wait, .wait_ns = q->wait_ns, .port = q->port, .argv = c->argv};
 	AUTO(preflight_done) struct preflight p = {.a = &app->arena};
 
 	return q->serve && !is_member() && !preflight_ask_files(q, &p, e) &&

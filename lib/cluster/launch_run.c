@@ -162,14 +162,24 @@ bool launch_unable(const struct launch_result *l, struct err *e)
 	return true;
 }
 
+/* This machine is none of those that were waited for. */
+static const char *who_joined(const struct launch *L)
+{
+	if (L->o.wait == 1)
+		return "the other machine did not join";
+	if (!L->joined)
+		return arena_printf(L->a, "none of the %u other machines joined", L->o.wait);
+	return arena_printf(L->a, "%zu of the %u other machines joined", L->joined, L->o.wait);
+}
+
 static void on_nobody(struct loop *l, struct timer *t UNUSED)
 {
 	struct launch *L = CONTAINER_OF(l, struct launch, loop);
 	struct unit_buf b;
 
-	L->r->failure = arena_printf(L->a, "%zu of %u machines joined within %s%s%s", L->joined,
-				     L->o.wait, format_duration(&b, L->o.serve_ns),
-				     L->refused ? "; " : "", L->refused ?: "");
+	L->r->failure = arena_printf(L->a, "%s within %s%s%s", who_joined(L),
+				     format_duration(&b, L->o.serve_ns), L->refused ? "; " : "",
+				     L->refused ?: "");
 	loop_stop(l);
 }
 

@@ -1,5 +1,6 @@
 #include "probes/preflight/ask.h"
 
+#include "lib/core/units.h"
 #include "probes/preflight/allocation.h"
 #include "probes/preflight/document.h"
 
@@ -57,6 +58,14 @@ const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS] = {
 	 .max = 4096,
 	 .def = "1",
 	 .help = "with --serve: so many others join"},
+	{.name = "wait-time",
+	 .metavar = "TIME",
+	 .type = OPT_DURATION,
+	 AT(wait_ns),
+	 .min = NS_PER_MS,
+	 .max = 86400 * NS_PER_S,
+	 .def = "10m",
+	 .help = "with --serve: the longest wait for them"},
 	{.name = "port",
 	 .metavar = "PORT",
 	 .type = OPT_UINT,
@@ -116,11 +125,13 @@ int preflight_ask_check(const struct preflight_ask *q, struct err *e)
 	if ((q->serve || q->here) && (q->copy_self || q->keep))
 		return err_set(e, ERR_USAGE, "%s goes with --hosts",
 			       q->copy_self ? "--copy-self" : "--keep");
-	if (!q->serve && (q->wait || q->port))
+	if (!q->serve && (q->wait || q->wait_ns || q->port))
 		return err_set(e, ERR_USAGE,
 			       "%s goes with --serve, which prints a line to paste on other "
 			       "machines",
-			       q->wait ? "--wait" : "--port");
+			       q->wait	    ? "--wait"
+			       : q->wait_ns ? "--wait-time"
+					    : "--port");
 	for (size_t i = 0; i < q->same.n; i++)
 		if (!*q->same.v[i])
 			return err_set(e, ERR_USAGE,

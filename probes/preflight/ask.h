@@ -17,13 +17,13 @@
 
 struct preflight_ask {
 	bool quick, full, burst, here, asked, serve, copy_self, keep;
-	bool is_slurms;	     /* no option: the hosts are those of a job of Slurm's */
-	uint64_t wait, port; /* 0: not given */
+	bool is_slurms;		      /* no option: the hosts are those of a job of Slurm's */
+	uint64_t wait, wait_ns, port; /* 0: not given */
 	const char *hosts, *rsh, *nodes, *page, *baseline, *master, *checkpoint;
 	str_list same;
 };
 
-enum { PREFLIGHT_ASK_NROWS = 21 };
+enum { PREFLIGHT_ASK_NROWS = 22 };
 extern const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS];
 
 /* ERR_USAGE. */

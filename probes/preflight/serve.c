@@ -10,6 +10,7 @@ bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code, const
 {
 	const struct launch_opts o = {.serve = true,
 				      .serve_port = (uint16_t)s->port,
+				      .serve_ns = s->wait_ns,
 				      .wait = (unsigned)s->wait,
 				      .np_per_host = 1,
 				      .argv = (const char *const *)s->argv,
@@ -41,7 +42,8 @@ static int tell(struct report *r, const char *what, const char *fix)
 int serve_missing(struct report *r, const char *missing)
 {
 	return tell(r, missing,
-		    "windsock --serve   # prints that line; --wait N: for so many machines");
+		    "windsock --serve   # prints that line; --wait N: for so many machines, "
+		    "--wait-time TIME: for so long");
 }
 
 int serve_member(struct preflight *p, struct err *e)

@@ -9,8 +9,8 @@
 #include "probes/preflight/preflight.h"
 
 struct serve_opts {
-	uint64_t wait, port; /* 0: one other; where it is usual */
-	char *const *argv;   /* of this process, for each of them */
+	uint64_t wait, wait_ns, port; /* 0: one other; as long, and where, as is usual */
+	char *const *argv;	      /* of this process, for each of them */
 };
 
 /*

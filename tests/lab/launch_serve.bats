@@ -32,7 +32,7 @@ serving='
     [[ $stderr == *"waiting for 3 other machines, 300 ms at most; port 29499 of this machine must be open for them"* ]]
     [ "$(grep -c "waiting for" <<<"$stderr")" = 1 ]
     jq -e '.findings | length == 1 and (.[0] | .check == "host.answer" and .status == "fail"
-        and .message == "0 of 3 machines joined within 300 ms" and .fix[0] == "portcheck 10.77.0.1:29499   # on a machine where the line was pasted: is the way free?")' <<<"$output"
+        and .message == "none of the 3 other machines joined within 300 ms" and .fix[0] == "portcheck 10.77.0.1:29499   # on a machine where the line was pasted: is the way free?")' <<<"$output"
     run -0 "$BIN/portcheck" --help
     [[ $output == *--wait-time*"10m"* ]]
 }
@@ -47,7 +47,10 @@ serving='
 
 @test "--serve: the others say how long they wait, and for which port, in the same words" {
     run -1 --separate-stderr mesh 1 '${1%/*}/ncclbench --serve --wait 2 --wait-time 100ms
-        ${1%/*}/ddpsmoke --serve --port 3333 --wait-time 100ms'
+        ${1%/*}/ddpsmoke --serve --port 3333 --wait-time 100ms
+        timeout 20 ${1%/*}/windsock --serve --wait 3 --wait-time 100ms --port 3334'
+    [[ $stderr == *"waiting for 3 other machines, 100 ms at most; port 3334 of this machine must be open for them"* ]]
+    [[ $output == *"none of the 3 other machines joined within 100 ms"* ]]
     [[ $stderr == *"waiting for 2 other machines, 100 ms at most; port 29499 of this machine must be open for them"* ]]
     [[ $stderr == *"waiting for 1 other machine, 100 ms at most; port 3333 of this machine must be open for it"* ]]
 }
