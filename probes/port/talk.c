@@ -96,6 +96,11 @@ static void watch(struct asker *a, uint32_t events)
 		loop_stop(&a->run->loop);
 }
 
+static bool has_time(const struct asker *a)
+{
+	return now_ns() - a->begun_ns < a->t->for_ns + TALK_STALLS * a->run->stall_ns;
+}
+
 /* What the other end's kernel has taken counts as progress, however slow the way is. */
 static void on_stall(struct loop *l, struct timer *t)
 {
@@ -103,7 +108,8 @@ static void on_stall(struct loop *l, struct timer *t)
 	struct tcp_info info;
 
 	(void)l;
-	if (a->phase >= PHASE_BULK && !look(a, &info) && info.tcpi_bytes_acked > a->acked) {
+	if (a->phase >= PHASE_BULK && has_time(a) && !look(a, &info) &&
+	    info.tcpi_bytes_acked > a->acked) {
 		a->acked = info.tcpi_bytes_acked;
 		rearm(a);
 		return;

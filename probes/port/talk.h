@@ -18,7 +18,7 @@
 #include "lib/net/addr.h"
 #include "probes/port/ports.h"
 
-enum { TALK_SECRET = 16, TALK_PARALLEL = 16 };
+enum { TALK_SECRET = 16, TALK_PARALLEL = 16, TALK_STALLS = 10 };
 
 struct talk_door;
 /*
@@ -55,8 +55,10 @@ struct talk {
 	bool resent;		  /* large packets had to be made smaller on the way */
 };
 /*
- * At most @parallel at a time. No progress for @stall_ns ends one. Returns
- * early when interrupt_pending() or when @stop_fd becomes readable (-1: none).
+ * At most @parallel at a time. No progress for @stall_ns ends one, and so does some now and then:
+ * its bulk has TALK_STALLS times that in all, beside for_ns. Returns early when interrupt_pending()
+ * or when
+ * @stop_fd becomes readable (-1: none).
  */
 int talk_run(struct talk *v, size_t n, size_t parallel, uint64_t stall_ns, int stop_fd,
 	     struct err *e) MUST_CHECK;

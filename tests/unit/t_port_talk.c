@@ -135,6 +135,30 @@ static void stall(void **state)
 	assert_true(now_ns() - start < 2500 * NS_PER_MS);
 }
 
+/* Now and then it takes some, for ever. */
+static void drip(int fd)
+{
+	unsigned char bite[64 << 10];
+
+	for (int i = 0; i < 120 && recv(fd, bite, sizeof(bite), 0) > 0; i++)
+		(void)poll(NULL, 0, 100);
+}
+
+static void no_end(void **state)
+{
+	struct talk t = aim(0);
+	uint64_t start = now_ns();
+	struct err e = {0};
+
+	(void)state;
+	t.bytes = UINT64_C(1) << 30;
+	assert_true(listener(&t, '\0', drip) > 0);
+	assert_int_equal(talk_run(&t, 1, 1, NS_PER_S / 4, -1, &e), 0);
+	assert_int_equal(t.state, TALK_STALLED);
+	assert_true(t.began);
+	assert_in_range(now_ns() - start, 2 * NS_PER_S, 5 * NS_PER_S);
+}
+
 enum { LATE_MS = 600 };
 static void read_late(int fd)
 {
@@ -211,6 +235,7 @@ int main(void)
 		cmocka_unit_test(strangers), cmocka_unit_test(stall),
 		cmocka_unit_test(late),	     cmocka_unit_test(ports),
 		cmocka_unit_test(stopped),   cmocka_unit_test(other_words),
+		cmocka_unit_test(no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
