@@ -164,12 +164,6 @@ static void add_name(struct text *t, size_t at, const struct flight_dump *d)
 		text_addf(t, "%s%s", at ? ", " : "", d->path);
 }
 
-static void end_names(struct text *t, size_t n)
-{
-	if (n > NAMED)
-		text_addf(t, " and %zu more", n - NAMED);
-}
-
 /* "2 files of another job, which ended 1.5 h earlier and had 8 ranks, were left out: a, b" */
 static void say_job(const struct choice *c, size_t at, size_t chosen)
 {
@@ -195,7 +189,7 @@ static void say_job(const struct choice *c, size_t at, size_t chosen)
 	for (size_t i = 0; i < c->n; i++)
 		if (c->job_of[i] == at)
 			add_name(&t, n++, c->v[i]);
-	end_names(&t, n);
+	text_more(&t, "", n, NAMED);
 	*LIST_ADD(r->t->a, &r->t->notes) = t.s;
 	r->t->is_mixed = true;
 }
@@ -224,8 +218,8 @@ static void say_rest(const struct choice *c, size_t chosen)
 		if (c->jobs.v[chosen].files > r->ndumps && c->job_of[i] == chosen &&
 		    !is_taken(r, c->v[i]))
 			add_name(&twice, ntwice++, c->v[i]);
-	end_names(&cut, ncut);
-	end_names(&twice, ntwice);
+	text_more(&cut, "", ncut, NAMED);
+	text_more(&twice, "", ntwice, NAMED);
 	if (ncut)
 		*LIST_ADD(r->t->a, &r->t->notes) =
 			arena_printf(r->t->a, "cut short and left out: %s", cut.s);

@@ -204,8 +204,7 @@ int alike_compare(struct alike *all, const struct rdzv_member *m, int size, stru
 	}
 	if (!differ)
 		return 0;
-	if (differ > SHOWN_OPTIONS)
-		text_addf(&t, "; and %d more", differ - SHOWN_OPTIONS);
+	text_more(&t, ";", (size_t)differ, SHOWN_OPTIONS);
 	err_set(e, ERR_SYS, "ranks were started with different options: %s", t.s);
 	return err_hint(e, "start every rank with the same command line");
 }

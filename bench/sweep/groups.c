@@ -240,7 +240,7 @@ const char *group_ranks_text(const struct group *g, struct arena *a)
 		if (to == i + 1 && to + 1 < g->n)
 			to = i; /* two of a list are no range */
 		if (t.n > MANY) {
-			text_addf(&t, " and %d more", g->n - i);
+			text_more(&t, "", (size_t)g->n, (size_t)i);
 			break;
 		}
 		text_addf(&t, to > i ? "%s%d-%d" : "%s%d", i ? ", " : "", g->ranks[i],

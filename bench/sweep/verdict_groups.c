@@ -73,8 +73,7 @@ static const char *hosts_text(const struct view *v, int i, const char *between)
 	text_init(&t, v->s->a);
 	for (size_t k = 0; k < hosts.n && k < HOSTS_MAX; k++)
 		text_addf(&t, "%s%s", k ? between : "", hosts.v[k]);
-	if (hosts.n > HOSTS_MAX)
-		text_addf(&t, " and %zu more", hosts.n - HOSTS_MAX);
+	text_more(&t, "", hosts.n, HOSTS_MAX);
 	return t.s;
 }
 

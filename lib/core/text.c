@@ -48,6 +48,12 @@ void text_addf(struct text *t, const char *fmt, ...)
 	va_end(again);
 }
 
+void text_more(struct text *t, const char *between, size_t all, size_t shown)
+{
+	if (all > shown)
+		text_addf(t, "%s and %zu more", between, all - shown);
+}
+
 uint32_t text_hash(uint32_t h, const char *s)
 {
 	return hash32_add(h ? h : HASH32, s, s ? strlen(s) : 0);

@@ -17,6 +17,10 @@ void text_add(struct text *t, const char *s);
 void text_addn(struct text *t, const char *s, size_t n);
 void text_addf(struct text *t, const char *fmt, ...) PRINTF(2, 3);
 
+/* " and 3 more", behind a list of which @shown of @all are named; nothing where it is whole.
+ * @between stands before it as between the others: "", "," or ";". */
+void text_more(struct text *t, const char *between, size_t all, size_t shown);
+
 /* FNV-1a, to go on from @h; 0 begins. NULL is as "". */
 uint32_t text_hash(uint32_t h, const char *s);
 

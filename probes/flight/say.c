@@ -20,7 +20,7 @@ const char *say_ranks(struct arena *a, const int *ranks, size_t n)
 		for (k = i + 1; k < n && v[k] <= v[k - 1] + 1; k++)
 			;
 		if (spans++ == SPANS) {
-			text_addf(&t, " and %zu more", n - i);
+			text_more(&t, "", n, i);
 			break;
 		}
 		text_add(&t, spans == 1 ? " " : k == n ? " and " : ", ");

@@ -46,8 +46,7 @@ static const char *why_not(const struct proof *p, size_t cand)
 			text_addf(&t, "%s %s: %s", missing == 1 ? ":" : ";", p->peers[k].given,
 				  !p->peers[k].addrs.n ? "not tried to its end"
 						       : how_it_failed(p->a, trial_at(p, cand, k)));
-	if (missing > MOST_TOLD)
-		text_addf(&t, "; and %zu more", missing - MOST_TOLD);
+	text_more(&t, ";", missing, MOST_TOLD);
 	return t.s;
 }
 

@@ -72,8 +72,7 @@ static size_t missing(struct report *r, const char *subject, const cJSON *comm)
 		if (n++ < NAMED)
 			text_addf(&t, "%s%s %s", n > 1 ? ", " : "", name(a, rank), how);
 	}
-	if (n > NAMED)
-		text_addf(&t, ", and %zu more", n - NAMED);
+	text_more(&t, ",", n, NAMED);
 	if (n)
 		cause(r, "LIVE-001", subject,
 		      "- read that rank's log and its host's dmesg; then start the job again",
@@ -139,8 +138,7 @@ static bool behind(struct report *r, const char *subject, const cJSON *comm, con
 		else if (n++ < NAMED)
 			text_addf(&t, "%s%s", n > 1 ? ", " : "", name(a, rank));
 	}
-	if (n > NAMED)
-		text_addf(&t, ", and %zu more", n - NAMED);
+	text_more(&t, ",", n, NAMED);
 	cause(r, "LIVE-002", subject, "py-spy dump --pid PID   # on that host: what is it doing?",
 	      "ncclwhy --live   # again in a minute",
 	      "%s called %s %.0f times, %zu other rank%s up to %.0f times: %s behind", t.s, op, low,

@@ -13,8 +13,7 @@ static const char *joined(struct arena *a, const str_list *v, size_t more)
 	text_init(&t, a);
 	for (size_t i = 0; i < shown; i++)
 		text_addf(&t, "%s%s", i ? ", " : "", v->v[i]);
-	if (v->n + more > shown)
-		text_addf(&t, " and %zu more", v->n + more - shown);
+	text_more(&t, "", v->n + more, shown);
 	return t.s;
 }
 
@@ -215,8 +214,7 @@ static void tell_settings(const struct setup *s, struct report *r)
 		text_addf(&t, "%s%s=%s%s%s", i ? ", " : "", s->settings[i].name,
 			  s->settings[i].value, s->settings[i].other ? " or " : "",
 			  s->settings[i].other ? s->settings[i].other : "");
-	if (s->nsettings > shown)
-		text_addf(&t, " and %zu more", s->nsettings - shown);
+	text_more(&t, "", s->nsettings, shown);
 	report_remark(r, "Settings it read: %s", t.s);
 }
 

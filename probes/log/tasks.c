@@ -36,7 +36,6 @@ const char *tasks_text(const struct tasks *t, struct arena *a)
 		n++;
 		text_addf(&s, "%s%u", n == 1 ? " " : n == t->n ? " and " : ", ", task);
 	}
-	if (t->n > NAMED)
-		text_addf(&s, " and %u more", t->n - NAMED);
+	text_more(&s, "", t->n, NAMED);
 	return s.s;
 }

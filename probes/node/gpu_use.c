@@ -32,8 +32,7 @@ static void list_users(struct gpu_view *v, const struct nvml_gpu *g, struct text
 		if (command)
 			text_addf(pids, " %u", p->pid);
 	}
-	if (g->nprocesses > NVML_PROCESSES)
-		text_addf(what, " and %d more", g->nprocesses - NVML_PROCESSES);
+	text_more(what, "", (size_t)g->nprocesses, NVML_PROCESSES);
 }
 
 static bool busy(struct gpu_view *v, const struct nvml_gpu *g)

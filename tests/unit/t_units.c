@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "lib/core/text.h"
 #include "lib/core/units.h"
 
 #define REFUSED UINT64_MAX
@@ -220,6 +221,21 @@ static void poll_waits_until_then_and_never_for_ever(void **state UNUSED)
 	assert_int_equal(ms_until(UINT64_MAX), INT_MAX);
 }
 
+static void says_how_many_more_there_are(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct text t;
+
+	text_init(&t, &a);
+	text_add(&t, "a, b");
+	text_more(&t, "", 2, 2);
+	text_more(&t, "", 1, 2);
+	assert_string_equal(t.s, "a, b");
+	text_more(&t, "", 5, 2);
+	text_more(&t, ";", 9, 8);
+	assert_string_equal(t.s, "a, b and 3 more; and 1 more");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +246,7 @@ int main(void)
 		cmocka_unit_test(writes_for_people),
 		cmocka_unit_test(clock_goes_forward),
 		cmocka_unit_test(writes_figures),
+		cmocka_unit_test(says_how_many_more_there_are),
 		cmocka_unit_test(poll_waits_until_then_and_never_for_ever),
 	};
 
