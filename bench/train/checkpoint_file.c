@@ -1,6 +1,7 @@
 #include "bench/train/checkpoint_file.h"
 
 #include "bench/train/random.h"
+#include "lib/core/file.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -161,25 +162,13 @@ static int write_head(int fd, struct checkpoint_head *h, unsigned char *buf)
 	return write_at(fd, buf, CHECKPOINT_HEAD, 0);
 }
 
-/* A rename is not on the disk before the folder is; some file systems know no such thing. */
-static int sync_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	AUTO_FREE char *dir = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
-	AUTO_CLOSE int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (fd < 0)
-		return -1;
-	return fsync(fd) && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
-}
-
 static int finish(int fd, const char *path, const char *temp, struct checkpoint_pass *p)
 {
 	uint64_t began = now_ns();
 	int result = fsync(fd);
 
 	if (!result)
-		result = rename(temp, path) || sync_folder(path) ? -1 : 0;
+		result = rename(temp, path) || file_sync_folder(path) ? -1 : 0;
 	p->seconds += (double)(now_ns() - began) / 1e9;
 	tell(p, 0);
 	return result;

@@ -48,6 +48,10 @@ const char *file_near(const char *path, struct arena *a);
 int file_advise(const char *path, struct err *e);
 int file_advise_stdout(struct err *e); /* where stdout is a file that there is no room for */
 
+/* The folder of @path, in which it was renamed: before that a rename is not on the disk. Where a
+ * file system knows no such thing that is no failure. -1: errno says why. */
+int file_sync_folder(const char *path) MUST_CHECK;
+
 struct file_replace_opts {
 	unsigned create_mode; /* for a file that does not exist yet; 0 means 0644 */
 	bool make_parents;

@@ -307,17 +307,23 @@ static int keep_owner_and_mode(struct replacement *r, const struct file_replace_
 	return fchmod(r->fd, r->st.st_mode & 07777) < 0 ? refused(r, "cannot set its mode", e) : 0;
 }
 
+int file_sync_folder(const char *path)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO_CLOSE int fd = open(folder_of(path, &a), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	return fsync(fd) && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
+}
+
 static int commit(struct replacement *r, struct err *e)
 {
-	AUTO_CLOSE int dir = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
 	if (rename(r->temp, r->target) < 0)
 		return refused(r, "cannot rename the new file", e);
 	(void)close(r->fd);
 	r->fd = -1;
-	/* the new text is in place; a file system that cannot sync folders changes nothing */
-	if (dir >= 0)
-		(void)fsync(dir);
+	(void)!file_sync_folder(r->target); /* the new text is in place all the same */
 	return 0;
 }
 

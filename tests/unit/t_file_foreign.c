@@ -1,4 +1,5 @@
-/* Files among other users: whose link is followed, and who else may read what was replaced. */
+/* Files among other users and on other file systems: whose link is followed, who else may read what
+ * was replaced, and what is on the disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,11 +137,27 @@ static void who_else_may_read_stays(void **state UNUSED)
 	assert_int_equal(st.st_mode & 0777, 0640);
 }
 
+/* A sync is asked of the folder, and where its file system knows none that is no failure. */
+static void a_folder_is_synced_where_that_can_be(void **state UNUSED)
+{
+	put("synced");
+	assert_int_equal(file_sync_folder("synced"), 0);
+	assert_int_equal(file_sync_folder("./synced"), 0);
+	assert_int_equal(file_sync_folder("/synced"), 0);
+	assert_int_equal(file_sync_folder("/proc/self/synced"), 0);
+	assert_int_equal(file_sync_folder("nowhere/synced"), -1);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(file_sync_folder("synced/x"), -1);
+	assert_int_equal(errno, ENOTDIR);
+	assert_int_equal(unlink("synced"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_users_link_in_a_common_folder_is_not_followed),
 		cmocka_unit_test(who_else_may_read_stays),
+		cmocka_unit_test(a_folder_is_synced_where_that_can_be),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);
