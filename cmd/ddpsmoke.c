@@ -112,6 +112,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		return -1;
 	app->report_opts.answer_only = q->emit;
 	app->report_opts.review = own_review;
+	app->report_opts.widest = q->train.checkpoint ? CHECK_CONTENT : NULL;
 	if ((c->role.size && train_ask_share(q, c->role.size, e)) || check_plot(app, c, e))
 		return -1;
 	return set_voice(app, &c->role, e);

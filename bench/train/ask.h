@@ -16,6 +16,7 @@
 #include "bench/train/train.h"
 #include "lib/core/opt.h"
 
+#define CHECK_CONTENT "checkpoint.content" /* the longest that --checkpoint has */
 #define TRAIN_NOT_GIVEN UINT64_MAX
 enum { TRAIN_BATCH_MAX = 4096 };
 

@@ -1,6 +1,7 @@
 /* Can a job save here and go on from it: one folder for all hosts, whole files, the same bits. */
 #include "bench/train/say_checkpoint.h"
 
+#include "bench/train/ask.h"
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
 
@@ -247,7 +248,7 @@ static void say_content(const struct run *x)
 		rank++;
 	if (!bad && w[0].load.state != CHECKPOINT_DONE)
 		return;
-	f = find(x, "checkpoint.content", bad ? rank : -1);
+	f = find(x, CHECK_CONTENT, bad ? rank : -1);
 	finding_expect(f, "the bytes that were written");
 	if (!bad) {
 		finding_set(f, ST_PASS, "%s read what was written (by its hash)",

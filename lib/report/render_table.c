@@ -34,6 +34,8 @@ static void begin(struct sink *s)
 	struct table *t = s->state = ARENA_NEW(s->a, struct table);
 
 	t->check_w = CHECK_W;
+	if (s->opts->widest && term_columns(s->opts->widest) > CHECK_W)
+		t->check_w = term_columns(s->opts->widest);
 	t->subject_w = SUBJECT_W;
 	if (!s->opts->answer_only)
 		term_probe(&t->term, s->opts->output ? -1 : fileno(s->out));

@@ -82,6 +82,7 @@ struct report_opts {
 	bool quiet;	    /* table: only warn, fail and error findings, and the verdict */
 	bool verbose;	    /* table: pass findings are listed even when many */
 	bool files;	    /* the command writes files of its own, too */
+	const char *widest; /* table: the longest check that may come; NULL: the column grows */
 	const char *page;   /* a file more, for people, whatever the format; NULL: none */
 	/* looks at each finding once before it is told, and may say more of it; NULL: nobody does
 	 */

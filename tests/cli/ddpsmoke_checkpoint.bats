@@ -53,6 +53,15 @@ within() { # SETUP COMMAND...
     done
 }
 
+@test "the longest check has room in its column from the first line on" {
+    save
+    [ "$status" -eq 0 ]
+    # what stands behind the check begins at one place in all of them
+    [ "$(grep -oE '^(pass|info|skip|warn)  [a-z.]+ +' <<<"$output" | awk '{ print length }' | sort -u)" = 26 ]
+    run -0 --separate-stderr "$BIN/ddpsmoke" --samples 128 --expect 0 # and without it as much as ever
+    [ "$(grep -oE '^(pass|info|skip|warn)  [a-z.]+ +' <<<"$output" | awk '{ print length }' | sort -u)" = 25 ]
+}
+
 @test "resnet18: its running statistics too" {
     [[ -e $O/lib/windsock/onednn.so ]] || skip 'onednn.so was not built'
     local pattern
