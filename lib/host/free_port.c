@@ -48,17 +48,26 @@ static bool can_bind(int family, const struct sockaddr *at, socklen_t n)
 	return (!bind(fd, at, n) && !listen(fd, 1)) || errno == EADDRNOTAVAIL;
 }
 
-bool free_ports_has(const struct free_ports *f, uint16_t port)
+static bool can_take(uint16_t port)
 {
 	const struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
 	const struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 
-	if ((port >= f->range.first && port <= f->range.last) || is_listed(f->reserved, port))
-		return false;
 	if (!sysroot_is_real())
 		return true;
 	return can_bind(AF_INET, (const struct sockaddr *)&v4, sizeof(v4)) &&
 	       can_bind(AF_INET6, (const struct sockaddr *)&v6, sizeof(v6));
+}
+
+bool free_ports_has(const struct free_ports *f, uint16_t port)
+{
+	return !(port >= f->range.first && port <= f->range.last) &&
+	       !is_listed(f->reserved, port) && can_take(port);
+}
+
+bool free_ports_keeps(const struct free_ports *f, uint16_t port)
+{
+	return is_listed(f->reserved, port) && can_take(port);
 }
 
 uint16_t free_ports_next(const struct free_ports *f, uint16_t from)

@@ -15,6 +15,8 @@ struct free_ports {
 void free_ports_read(struct free_ports *f, struct arena *a);
 /* Can it be had, on all addresses of this host? By taking it for a moment. */
 bool free_ports_has(const struct free_ports *f, uint16_t port);
+/* It is reserved, for whoever names it, in that range or not, and can be had. */
+bool free_ports_keeps(const struct free_ports *f, uint16_t port);
 /* The first of them at @from or behind it; else the first from 1024 on; 0: there is none. */
 uint16_t free_ports_next(const struct free_ports *f, uint16_t from);
 

@@ -7,13 +7,15 @@
 
 enum { OFFERED = 512 /* ports that one host names */, ANSWER_MOST = 64, UNPRIVILEGED = 1024 };
 
-/* MASTER_PORT itself where it is free, else those behind it. */
+/* MASTER_PORT itself where it is free, or reserved for whoever names it; else those behind it. */
 static void offer(const struct port_env *env, struct arena *a, port_list *ret)
 {
 	unsigned from = env->master;
 	struct free_ports f;
 
 	free_ports_read(&f, a);
+	if (free_ports_keeps(&f, env->master))
+		*LIST_ADD(a, ret) = (uint16_t)from++;
 	for (uint16_t port; ret->n < OFFERED; from = port + 1u) {
 		port = from > UINT16_MAX ? 0 : free_ports_next(&f, (uint16_t)from);
 		if (!port || port < from) /* it began again */
@@ -65,8 +67,7 @@ static void tell(const char *where, bool is_here, const port_list *ports,
 
 	f = report_find(r, "port.free", ports->n ? arena_printf(a, "%u", ports->v[0]) : NULL);
 	if (ports->n) {
-		finding_set(f, ST_PASS,
-			    "is free %s, and outside the range that the kernel hands out", where);
+		finding_set(f, ST_PASS, "is free %s, and the kernel hands it to nobody", where);
 		json_num(o, "port", ports->v[0]);
 		json_str(o, "ports", ports_fold(ports->v, ports->n, 0, a));
 	} else {

@@ -29,6 +29,20 @@ while True: s.accept()\" 2>/dev/null"
     [[ $stderr == *"29500 is free here"* ]]
 }
 
+@test "a MASTER_PORT that is reserved is kept for whoever names it, in the range of the kernel too" {
+    run -0 --separate-stderr lab 1 'echo 29500,29600-29700 >/proc/sys/net/ipv4/ip_local_reserved_ports
+        echo 1024 65535 >/proc/sys/net/ipv4/ip_local_port_range
+        portcheck --free; MASTER_PORT=29650 portcheck --free; portcheck --free --json | jq -r .findings[0].message'
+    [ "${lines[*]}" = "MASTER_PORT=29500 MASTER_PORT=29650 is free here, and the kernel hands it to nobody" ]
+    # the next one is for somebody else, and one that is taken is none
+    run -0 --separate-stderr lab 1 'echo 29500-29510 >/proc/sys/net/ipv4/ip_local_reserved_ports
+        holds 0 29500; portcheck --free'
+    [ "$output" = MASTER_PORT=29511 ]
+    run -0 --separate-stderr lab 2 'for i in 0 1; do on $i "echo 29500 >/proc/sys/net/ipv4/ip_local_reserved_ports"; done
+        portcheck --free --hosts lab'
+    [ "$output" = MASTER_PORT=29500 ]
+}
+
 @test "several hosts: free on each of them, and open between them" {
     run -0 --separate-stderr lab 3 'holds 1 29500; holds 2 29501
         export $(portcheck --free --hosts lab); echo $MASTER_PORT

@@ -29,6 +29,7 @@ static int door(const char *ip, uint16_t *ret_port)
 /* Whatever address it is taken on; and it is free again afterwards. */
 static void taken_is_not_free(void **state UNUSED)
 {
+	AUTO(arena_done) struct arena a = {0};
 	static const char *const at[] = {"0.0.0.0", "127.0.0.1", "127.0.0.9"};
 	struct free_ports f = {.range = {1, 1, true}, .reserved = ""};
 
@@ -36,6 +37,9 @@ static void taken_is_not_free(void **state UNUSED)
 		uint16_t port;
 		int fd = door(at[i], &port);
 
+		f.reserved = arena_printf(&a, "%u", port);
+		assert_false(free_ports_keeps(&f, port));
+		f.reserved = "";
 		assert_false(free_ports_has(&f, port));
 		assert_int_not_equal(free_ports_next(&f, port), port);
 		(void)close(fd);
@@ -69,6 +73,12 @@ static void reserved_ones_are_not_free(void **state UNUSED)
 		assert_false(free_ports_has(&f, 61999));
 		assert_true(free_ports_next(&f, 61000) >= 62000);
 	}
+	/* but who names one has it kept */
+	f.reserved = "2000,61000-61999";
+	assert_true(free_ports_keeps(&f, 61500));
+	assert_true(free_ports_keeps(&f, 2000));
+	assert_false(free_ports_keeps(&f, 2001));
+	assert_false(free_ports_keeps(&f, 62000));
 	f.reserved = "no list"; /* and what is none reserves nothing, and does not hang */
 	assert_true(free_ports_next(&f, 61000) >= 61000);
 }
