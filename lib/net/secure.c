@@ -55,12 +55,20 @@ struct secure *secure_new(enum secure_role role, const struct token *t, struct e
 	return s;
 }
 
+/* What a run says may be the code of another, and without a token nothing of it is sealed. */
+static void wipe(struct bytes *b)
+{
+	if (b->cap)
+		sodium_memzero(b->p, b->cap);
+	bytes_done(b);
+}
+
 void secure_free(struct secure *s)
 {
 	if (!s)
 		return;
-	bytes_done(&s->in);
-	bytes_done(&s->out);
+	wipe(&s->in);
+	wipe(&s->out);
 	sodium_memzero(s, sizeof(*s));
 	free(s);
 }
@@ -166,17 +174,21 @@ static int unseal(struct secure *s, const unsigned char *frame, size_t n,
 		  const struct secure_sink *to, struct err *e)
 {
 	AUTO_FREE unsigned char *plain = malloc(n);
+	const size_t plain_n = n - SEAL;
 	unsigned char tag = 0;
+	int rc;
 
 	if (!plain)
 		return err_sys(e, "cannot take a message of %zu bytes", n);
 	if (crypto_secretstream_xchacha20poly1305_pull(&s->recv, plain, NULL, &tag, frame + LENGTH,
 						       n, NULL, 0))
 		return err_set(e, ERR_SYS, "a message was changed on its way");
-	n -= SEAL;
-	if ((tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) != !n)
-		return err_set(e, ERR_SYS, "the peer ended its stream wrongly");
-	return hand_out(s, plain, n, to, e);
+	if ((tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) != !plain_n)
+		rc = err_set(e, ERR_SYS, "the peer ended its stream wrongly");
+	else
+		rc = hand_out(s, plain, plain_n, to, e);
+	sodium_memzero(plain, n);
+	return rc;
 }
 
 /* The size of the frame that begins with the @n bytes at @p as far as they tell, or 0: impossible.
@@ -273,10 +285,12 @@ static int put_frame(struct secure *s, uint16_t type, const void *data, size_t n
 		memcpy(plain, &type, TYPE);
 	if (n)
 		memcpy(plain + TYPE, data, n);
-	if (s->sealed)
+	if (s->sealed) {
 		crypto_secretstream_xchacha20poly1305_push(
 			&s->send, frame + LENGTH, NULL, plain, plain_n, NULL, 0,
 			last ? crypto_secretstream_xchacha20poly1305_TAG_FINAL : 0);
+		sodium_memzero(plain, plain_n);
+	}
 	s->out.n += LENGTH + len;
 	return 0;
 }

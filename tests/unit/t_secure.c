@@ -346,6 +346,21 @@ static void t_stopped_by_its_owner(void **state)
 	assert_int_equal(a.got, 1);
 }
 
+/* Behind the sealed frame lay the message itself, for as long as the connection had it. */
+static void t_nothing_plain_stays(void **state)
+{
+	static const char text[] = "the code of another run";
+	ENDS(c, a, &ours, &ours);
+	const char *p;
+	size_t n;
+
+	(void)state;
+	both_open(&c, &a);
+	say(&c, 1, text);
+	p = secure_output(c.s, &n);
+	assert_null(memmem(p, n + 2 + strlen(text), text, strlen(text)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +379,7 @@ int main(void)
 		cmocka_unit_test(t_truncated),
 		cmocka_unit_test(t_end),
 		cmocka_unit_test(t_stopped_by_its_owner),
+		cmocka_unit_test(t_nothing_plain_stays),
 	};
 
 	return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
