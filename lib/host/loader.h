@@ -10,6 +10,9 @@
 const char *loader_has(struct arena *a, const char *name);
 /* The one that it would find: LD_LIBRARY_PATH, ldconfig's cache, its own folders. NULL: none. */
 const char *loader_finds(struct arena *a, const char *name);
+/* The one that @library, a file, would find besides where it asks for @name itself: in the folders
+ * that are built into it (DT_RUNPATH, or DT_RPATH). NULL: none. */
+const char *loader_finds_for(struct arena *a, const char *library, const char *name);
 /* In the bytes of such a cache: the path, which lies in @cache. NULL: none, or no cache. */
 const char *loader_in_cache(const char *cache, size_t n, const char *name);
 

@@ -65,6 +65,7 @@ int nccl_version_parse(const char *s, unsigned *ret) MUST_CHECK;
  * loading it; 0: there is none, or this is a recorded tree. Remembered.
  */
 unsigned nccl_installed(void);
+const char *nccl_installed_path(void); /* of that one; NULL: there is none */
 /* The version to judge by: @asked, else the installed library's, else the newest known. */
 unsigned nccl_version(unsigned asked);
 

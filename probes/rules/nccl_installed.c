@@ -5,6 +5,7 @@
 #include "lib/host/sysroot.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -47,6 +48,7 @@ static unsigned version_inside(const char *path)
 
 struct reading {
 	struct arena a;
+	const char *path;
 	unsigned version;
 };
 
@@ -58,22 +60,42 @@ static bool read_version(void *arg, enum place place, const char *what)
 						    : loader_finds(&r->a, what);
 
 	r->version = path ? version_inside(path) : 0;
+	r->path = path;
 	return r->version != 0;
+}
+
+/* Looked for once. */
+static struct {
+	bool is_known;
+	unsigned version;
+	char path[PATH_MAX]; /* "": there is none */
+} installed;
+
+static void look(void)
+{
+	struct library_want nccl = places_of_nccl(NULL);
+	struct reading r = {.version = 0};
+
+	if (installed.is_known || !sysroot_is_real())
+		return;
+	installed.is_known = true;
+	if (places_search(&nccl, read_version, &r)) {
+		installed.version = r.version;
+		(void)snprintf(installed.path, sizeof(installed.path), "%s", r.path);
+	}
+	arena_done(&r.a);
 }
 
 unsigned nccl_installed(void)
 {
-	static bool is_known;
-	static unsigned found;
-	struct library_want nccl = places_of_nccl(NULL);
-	struct reading r = {.version = 0};
+	look();
+	return installed.version;
+}
 
-	if (!is_known && sysroot_is_real()) {
-		is_known = true;
-		found = places_search(&nccl, read_version, &r) ? r.version : 0;
-		arena_done(&r.a);
-	}
-	return found;
+const char *nccl_installed_path(void)
+{
+	look();
+	return *installed.path ? installed.path : NULL;
 }
 
 unsigned nccl_version(unsigned asked)

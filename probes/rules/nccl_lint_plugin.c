@@ -62,12 +62,17 @@ static unsigned tried(const struct plugin *p, unsigned version, const char *name
 	return strchr(name, '/') || is_library_name(name) ? AS_IT_IS : AS_IT_IS | PREFIXED;
 }
 
-/* As dlopen() looks: what has a slash is a path. */
+/* As dlopen() looks where NCCL calls it: what has a slash is a path. */
 static bool is_found(struct arena *a, const char *name)
 {
+	const char *nccl;
+
 	if (strchr(name, '/'))
 		return !named_file_no_library(a, name);
-	return !sysroot_is_real() || loader_finds(a, name);
+	if (!sysroot_is_real() || loader_finds(a, name))
+		return true;
+	nccl = nccl_installed_path();
+	return nccl && loader_finds_for(a, nccl, name);
 }
 
 /* NULL: one is found; else what NCCL looked for: "x (or libnccl-net-x.so)". */
@@ -107,7 +112,7 @@ static void say_missing(const struct lint *l, const struct setting *s, const str
 	const char *net = all ? wanted_net(l, p) : NULL;
 	const char *why = strchr(looked, '/') ? named_file_no_library(f->a, looked) : NULL;
 
-	why = why ?: "is not found by the loader";
+	why = why ?: "is not on the loader's path here";
 	if (net)
 		finding_set(f, ST_FAIL,
 			    "%s %s, and NCCL_NET asks for %s, which only a plug-in has: NCCL ends "
@@ -119,7 +124,8 @@ static void say_missing(const struct lint *l, const struct setting *s, const str
 			    looked, why, p->without);
 	else
 		finding_set(f, ST_INFO, "%s %s: NCCL takes another one of the list", looked, why);
-	finding_expect(f, "a path, or a library in LD_LIBRARY_PATH or ldconfig's cache");
+	finding_expect(f, "a path, or a library in LD_LIBRARY_PATH, in ldconfig's cache or in a "
+			  "folder built into libnccl");
 	if (all)
 		lint_unset(f, s);
 	report_add(l->r, f);

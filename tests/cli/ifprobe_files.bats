@@ -22,6 +22,19 @@ fix() { jq -r '.findings[] | select(.check | startswith("lint.")).fix[]' <<<"$ou
     [ "$(grep -c '^#' conf)" = 4 ]
 }
 
+@test "files: a plug-in in a folder that is built into libnccl is none that is missing" {
+    command -v cc >/dev/null || skip "no compiler"
+    mkdir -p lib/plug
+    echo 'const char said[] = "NCCL version 2.28.9+cuda12.8";' >nccl.c
+    cc -shared -fPIC -o lib/libnccl.so.2 -Wl,-rpath,'$ORIGIN/plug' nccl.c
+    cp lib/libnccl.so.2 lib/plug/libnccl-net-mine.so
+    export WINDSOCK_NCCL=$PWD/lib/libnccl.so.2 NCCL_NET_PLUGIN=mine
+    run -0 ifprobe --check --json
+    [ -z "$(found lint.plugin)" ]
+    NCCL_NET_PLUGIN=other run -0 ifprobe --check
+    [[ $output == *"other (or libnccl-net-other.so) is not on the loader's path here: NCCL says so"*"or in a folder built into libnccl"* ]]
+}
+
 @test "files: the line that NCCL's parser would refuse" {
     printf '%s\n' '<?xml version="1.0"?>' '<system version="1"/>' >topo.xml
     NCCL_TOPO_FILE=$PWD/topo.xml run -1 ifprobe --check

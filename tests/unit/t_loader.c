@@ -1,8 +1,10 @@
 /* Which file the loader would take, without asking it to. */
 #include "lib/host/loader.h"
 
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -119,13 +121,91 @@ static void this_process(void **state)
 	assert_true(has.st_ino == finds.st_ino && has.st_dev == finds.st_dev);
 }
 
+/* A library of nothing but its dynamic part: loaded at an address of its own, as those are. */
+struct made {
+	Elf64_Ehdr head;
+	Elf64_Phdr parts[2];
+	Elf64_Dyn entries[4];
+	char texts[64];
+};
+enum { AT = 0x10000 };
+
+static struct made made(Elf64_Sxword tag, const char *list)
+{
+	struct made m = {
+		.head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
+			 .e_phoff = offsetof(struct made, parts),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = 2},
+		.parts = {{.p_type = PT_LOAD, .p_vaddr = AT, .p_filesz = sizeof(m)},
+			  {.p_type = PT_DYNAMIC, .p_offset = offsetof(struct made, entries)}},
+		.entries = {{tag, {8}}, {DT_STRTAB, {AT + offsetof(struct made, texts)}}}};
+
+	(void)snprintf(m.texts + 8, sizeof(m.texts) - 8, "%s", list);
+	return m;
+}
+
+static void write_made(const char *path, const void *m, size_t n)
+{
+	AUTO_FILE FILE *f = fopen(path, "we");
+
+	assert_true(f && fwrite(m, 1, n, f) == n);
+}
+
+static void built_in_folders(void **state UNUSED)
+{
+	static const struct {
+		Elf64_Sxword tag;
+		const char *list;
+		bool is_found;
+	} cases[] = {
+		{DT_RPATH, "$ORIGIN/plug", true},    {DT_RUNPATH, "/nowhere:${ORIGIN}/plug", true},
+		{DT_RUNPATH, "$ORIGIN/plug:", true}, {DT_RPATH, "/nowhere::$ORIGIN", false},
+		{DT_SONAME, "$ORIGIN/plug", false},
+	};
+	char home[] = "/tmp/t_loader.XXXXXX";
+	AUTO(arena_done) struct arena a = {0};
+	const char *library, *plugin;
+	struct made m;
+
+	assert_non_null(mkdtemp(home));
+	library = arena_printf(&a, "%s/lib.so", home);
+	plugin = arena_printf(&a, "%s/plug/libodd.so.1", home);
+	put(&a, home, "plug");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *found;
+
+		m = made(cases[i].tag, cases[i].list);
+		write_made(library, &m, sizeof(m));
+		found = loader_finds_for(&a, library, "libodd.so.1");
+		assert_int_equal(found != NULL, cases[i].is_found);
+		assert_true(!found || streq(found, plugin));
+		assert_null(loader_finds_for(&a, library, "libeven.so.1"));
+	}
+	/* cut, and with other numbers in it */
+	m = made(DT_RPATH, "$ORIGIN/plug");
+	for (size_t cut = 0; cut < offsetof(struct made, texts) + 20; cut += 4) {
+		write_made(library, &m, cut);
+		assert_null(loader_finds_for(&a, library, "libodd.so.1"));
+	}
+	for (size_t at = sizeof(m.head.e_ident); at < offsetof(struct made, texts); at++) {
+		struct made odd = m;
+
+		memset((char *)&odd + at, 0xff, 8);
+		write_made(library, &odd, sizeof(odd));
+		(void)loader_finds_for(&a, library, "libodd.so.1");
+	}
+	assert_null(loader_finds_for(&a, home, "libodd.so.1"));
+	assert_int_equal(remove(library) | remove(plugin), 0);
+	assert_int_equal(rmdir(arena_printf(&a, "%s/plug", home)) | rmdir(home), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_cache),
-		cmocka_unit_test(a_damaged_cache),
-		cmocka_unit_test(the_environment),
-		cmocka_unit_test(this_process),
+		cmocka_unit_test(the_cache),	    cmocka_unit_test(a_damaged_cache),
+		cmocka_unit_test(the_environment),  cmocka_unit_test(this_process),
+		cmocka_unit_test(built_in_folders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
