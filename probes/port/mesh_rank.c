@@ -66,6 +66,29 @@ static void draw_ports(const struct mesh_self *s, const struct mesh_card *c, por
 	ports_default(&theirs, s->a, ret);
 }
 
+/* What a name stands for is drawn by lot, in part: where no launcher of ours has done that for all
+ * of them, rank 0's are everybody's. */
+static int agree(struct mesh_self *s, struct mesh_opts *own, const struct port_env *env,
+		 struct err *e)
+{
+	static const char key[] = "mesh.ports";
+	port_list *ports;
+	const void *text;
+	size_t n;
+
+	if (!own->ports || s->relay)
+		return 0;
+	if (!s->me) {
+		text = ports_spell(own->ports, s->a);
+		return rdzv_set(s->rdzv, key, text, strlen(text), e);
+	}
+	if (rdzv_get(s->rdzv, key, s->a, &text, &n, e))
+		return -1;
+	ports = arena_alloc(s->a, sizeof(*ports));
+	own->ports = ports;
+	return ports_parse(arena_strndup(s->a, text, n), env, s->a, ports, e);
+}
+
 static int meet(struct mesh_self *s, struct err *e)
 {
 	struct mesh_card mine = {0};
@@ -176,7 +199,7 @@ static int ask(struct mesh_self *s, struct err *e)
 }
 
 /* --- what was found, to rank 0 ---------------------------------------------------------- */
-static void judge_here(struct mesh_self *s)
+static void judge_here(struct mesh_self *s, bool cut)
 {
 	size_t *nodes = arena_alloc(s->a, s->n * sizeof(*nodes)), n = 0;
 	struct mesh m;
@@ -189,6 +212,7 @@ static void judge_here(struct mesh_self *s)
 	}
 	m.rank_node = nodes;
 	m.nranks = s->n;
+	m.cut = cut;
 	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
 		for (size_t i = 0; i < s->lines.n; i++)
 			mesh_take(&m, pass, s->lines.v[i]);
@@ -315,8 +339,9 @@ static void self_done(struct mesh_self *s)
 int mesh_rank(const struct mesh_opts *o, const struct port_env *env, struct world_run *w,
 	      struct facts *f, struct report *r, struct err *e)
 {
+	struct mesh_opts own = *o;
 	AUTO(self_done)
-	struct mesh_self s = {.o = o, .f = f, .a = f->a, .rdzv = w->rdzv, .report = r};
+	struct mesh_self s = {.o = &own, .f = f, .a = f->a, .rdzv = w->rdzv, .report = r};
 	int rc;
 
 	s.relay = w->world.launcher == LAUNCHER_WINDSOCK;
@@ -324,7 +349,7 @@ int mesh_rank(const struct mesh_opts *o, const struct port_env *env, struct worl
 	if (s.relay || s.me)
 		report_answer(r, "",
 			      0); /* what it concludes is rank 0's, or the launcher's, to say */
-	if (meet(&s, e))
+	if (agree(&s, &own, env, e) || meet(&s, e))
 		return -1;
 	if (s.active < 2 && !s.relay) {
 		judge_alone(&s);
@@ -332,6 +357,6 @@ int mesh_rank(const struct mesh_opts *o, const struct port_env *env, struct worl
 	}
 	rc = find_out(&s, e);
 	if (s.me == 0 && s.lines.n)
-		judge_here(&s);
+		judge_here(&s, rc < 0);
 	return rc;
 }

@@ -266,6 +266,23 @@ X
     [[ $output == *"this host only; nothing between hosts was tested"* ]]
 }
 
+@test "mesh: started by a foreign launcher, all ask the ports that rank 0 drew" {
+    run -0 --separate-stderr mesh 3 '
+        rank() {
+            $WINDSOCK_RSH node$1 "env RANK=$1 WORLD_SIZE=3 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 GROUP_RANK=$1 \
+                TORCHELASTIC_RUN_ID=x MASTER_ADDR=node0 MASTER_PORT=29500 $P --ports slurm --sample 9 --json"
+        }
+        P=$1
+        $WINDSOCK_RSH node1 "nft \"table inet t { set seen { type inet_service; flags dynamic; size 1000; }
+            chain c { type filter hook input priority 0; iif != lo tcp flags & (syn | ack) == syn add @seen { tcp dport }; }; }\""
+        rank 1 & rank 2 &
+        rank 0 && wait
+        $WINDSOCK_RSH node1 "nft -j list set inet t seen"'
+    jq -se '(.[0].data.targets | map(select(.to == "node1").port) | unique) as $asked
+        | (.[1].nftables[] | .set?.elem // empty | unique) as $seen
+        | ($asked | length == 12) and $seen == $asked' <<<"$output"
+}
+
 # Every way was found: now it is measured what goes through.
 measuring='until (($(cat /sys/class/net/eth0/statistics/[rt]x_bytes | paste -sd+) > 20000000)) || ! kill -0 $run; do sleep 0.05; done'
 
