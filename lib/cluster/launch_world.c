@@ -222,6 +222,19 @@ static bool is_master_own(const struct meeting *m)
 	return own;
 }
 
+/* Somebody else's launcher has rank 0 keep the rendezvous, so it is that one who is missing. */
+static void name_the_keeper(const struct meeting *m, struct err *e)
+{
+	const struct err was = *e;
+
+	if (!m->run->world.rank || m->run->world.launcher == LAUNCHER_WINDSOCK ||
+	    !starts_with(was.msg, RDZV_NOT_FOUND))
+		return;
+	(void)err_set(e, was.kind, "rank 0 was not reached: %s", was.msg);
+	memcpy(e->hint, was.hint, sizeof(e->hint));
+	e->typed = was.typed;
+}
+
 /* Rank 0 keeps the rendezvous here, and was itself sent elsewhere: behind an address translation
  * that is right, and it would have found itself. */
 static void look_at_master(const struct meeting *m, struct err *e)
@@ -266,8 +279,10 @@ static int join(struct meeting *m, struct err *e)
 	m->run->rdzv = rdzv_join(&m->join, e);
 	if (m->run->rdzv)
 		meeting_end_file(m->run);
-	if (!m->run->rdzv && m->run->missing)
+	if (!m->run->rdzv && m->run->missing) {
 		look_at_master(m, e);
+		name_the_keeper(m, e);
+	}
 	return m->run->rdzv ? 0 : -1;
 }
 

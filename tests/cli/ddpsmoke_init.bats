@@ -18,7 +18,7 @@ alone() { # RANK ARGS...
     jq -e '.verdict == "fail" and (.findings | length == 1)
         and (.findings[0] | .check == "rank.joined" and .status == "fail" and (.fix | length == 1))' <<<"$output"
     alone 1 # another rank than the first says it where it may speak
-    [[ -z $output && $stderr == *"no rendezvous at 127.0.0.1:"*"-> ss -ltn   # at 127.0.0.1:"*"no rank twice"* ]]
+    [[ -z $output && $stderr == *"rank 0 was not reached: no rendezvous at 127.0.0.1:"*"-> ss -ltn   # at 127.0.0.1:"*"no rank twice"* ]]
 }
 
 kept_by() { KEEPER=$(pgrep -o -P "$1"); } # the rendezvous, a process of rank 0's own
