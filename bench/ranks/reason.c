@@ -5,11 +5,30 @@
 
 #include <string.h>
 
-enum { LONGEST = 32 }; /* ids */
+/* Of ids; and of a sentence with its fix, which leaves room for who said it. */
+enum { LONGEST = 32, CARRIED = 320 };
+static const char mark[] = "  [fix: ", mark_end[] = "]";
 
-const char *reason_make(struct arena *a, const char *check, const char *sentence)
+const char *reason_make(struct arena *a, const char *check, const char *sentence, const char *fix)
 {
-	return check ? arena_printf(a, "[%s] %s", check, sentence) : sentence;
+	if (!check)
+		return sentence;
+	if (!fix || strlen(check) + strlen(sentence) + strlen(fix) > CARRIED)
+		return arena_printf(a, "[%s] %s", check, sentence);
+	return arena_printf(a, "[%s] %s%s%s%s", check, sentence, mark, fix, mark_end);
+}
+
+/* Where the fix begins, all of it or what was left of it; the end of @news where there is none. */
+static const char *fix_in(const char *news)
+{
+	const char *end = news + strlen(news), *at = strstr(news, mark);
+
+	if (at)
+		return at;
+	for (size_t n = strlen(mark) - 1; n; n--) /* cut in the mark itself */
+		if ((size_t)(end - news) >= n && !strncmp(end - n, mark, n))
+			return end - n;
+	return end;
 }
 
 /* Of "[nccl.init] ...": of what is in the brackets. What others print there has no dot: "[0] ...".
@@ -50,8 +69,32 @@ const char *reason_check(struct arena *a, const char *news, const char **ret_tol
 	*ret_told = news;
 	if (!n)
 		return NULL;
-	*ret_told = arena_printf(a, "%.*s%s", (int)(id - news), news, id + 1 + n + 2);
+	*ret_told = arena_printf(a, "%.*s%.*s", (int)(id - news), news,
+				 (int)(fix_in(id) - (id + 1 + n + 2)), id + 1 + n + 2);
 	return arena_strndup(a, id + 1, n);
+}
+
+/* "   # on node1" of "rank 1 (node1, 10.0.0.2): ...", behind a command that names no host. */
+static const char *where(struct arena *a, const char *news, const char *fix)
+{
+	const char *host = strchr(news, '(');
+
+	if (words_of(news) == news || strchr(fix, '#') || starts_with(fix, "- "))
+		return "";
+	return arena_printf(a, "   # on %.*s", (int)strcspn(host + 1, ",)"), host + 1);
+}
+
+const char *reason_carried(struct arena *a, const char *news)
+{
+	const char *told, *check = reason_check(a, news, &told), *at = check ? fix_in(news) : "";
+	const char *fix;
+
+	if (!starts_with(at, mark) || !ends_with(at, mark_end) || streq(check, DEV_SICK) ||
+	    streq(check, "nccl.gpu"))
+		return NULL;
+	at += strlen(mark);
+	fix = arena_strndup(a, at, strlen(at) - strlen(mark_end));
+	return arena_printf(a, "%s%s", fix, where(a, news, fix));
 }
 
 const char *reason_fix(const char *check, const char *told)

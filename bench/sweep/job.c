@@ -44,7 +44,8 @@ static int be_rank(const struct job_opts *o, struct world_run *w, struct report 
 	why = *e;
 	(void)interrupt_err(&why); /* not what came of it here */
 	world_stop(w, (result && !end.all_know) || end.lost >= 0
-			      ? reason_make(report_arena(r), own_check(&end), why.msg)
+			      ? reason_make(report_arena(r), own_check(&end), why.msg,
+					    err_fix(&why, report_arena(r)))
 			      : NULL);
 	if (reports && end.check) { /* the story has it, as a finding */
 		*e = (struct err){0};

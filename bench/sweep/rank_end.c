@@ -94,7 +94,7 @@ static int find_culprit(const struct rank *r, const char *news, int culprit, str
  * it is not the other's. */
 static bool is_told(struct rank *r, const char *news, struct rank_end *ret, struct err *e)
 {
-	const char *told;
+	const char *told, *fix = reason_carried(r->a, news);
 
 	ret->check = reason_check(r->a, news, &told);
 	if (!ret->check)
@@ -104,6 +104,8 @@ static bool is_told(struct rank *r, const char *news, struct rank_end *ret, stru
 		return true;
 	}
 	(void)err_set(e, ERR_SYS, "%s", reason_essence(told));
+	if (fix)
+		(void)err_take_fix(e, fix);
 	tell_heard(r, ret->check, e);
 	return true;
 }

@@ -174,6 +174,8 @@ static const char *how_lost(const struct story *s)
 /* Who is missing, in the words of who knows best. */
 static void judge_ranks(const struct story *s)
 {
+	const char *told;
+
 	for (size_t i = 0; i < s->host_trouble.n; i++) {
 		struct finding *f = report_find(s->r, "host.reach", s->host_names.v[i]);
 
@@ -186,10 +188,12 @@ static void judge_ranks(const struct story *s)
 	if (s->lost >= 0 && s->error.kind && s->failed_check &&
 	    strstr(s->lost_message, s->error.msg))
 		return;
-	if (s->lost >= 0)
+	if (s->lost >= 0) {
 		verdict_lost(s->r, s, s->lost, burnin_lost(s, how_lost(s)), NULL);
-	else if (s->failure && !s->host_trouble.n && !s->error.kind)
-		verdict_lost(s->r, s, -1, s->failure, NULL);
+	} else if (s->failure && !s->host_trouble.n && !s->error.kind) {
+		(void)reason_check(s->a, s->failure, &told);
+		verdict_lost(s->r, s, -1, told, reason_carried(s->a, s->failure));
+	}
 }
 
 static bool is_sick_gpu(const struct finding *f) { return streq(f->check, DEV_SICK); }

@@ -282,16 +282,19 @@ static int explain(struct job *j, struct err *e)
 		return -1;
 	if (news && is_no_ones(j))
 		return err_set(e, ERR_SYS, "%s", news);
-	if (news)
-		c->check = reason_check(a, believe(j, news), &news);
-	else if (c->check)
+	if (news) {
+		news = believe(j, news);
+		j->fix = reason_carried(a, news);
+		c->check = reason_check(a, news, &news);
+	} else if (c->check) {
 		advise(j, e);
+	}
 	if (news && carrier_stands_still(c))
 		j->fix = shows_it(j); /* whoever said so */
 	if (say_rank_in(news) >= 0)
 		j->culprit = say_rank_in(news);
 	sentence = news ? news : arena_strdup(a, e->msg);
-	j->lost = reason_make(a, c->check, sentence);
+	j->lost = reason_make(a, c->check, sentence, news ? NULL : j->fix);
 	say_lost(j->r, &(const struct say_lost){.rank = j->culprit,
 						.sentence = sentence,
 						.doing = doing(j),

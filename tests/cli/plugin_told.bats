@@ -62,6 +62,13 @@ told() { # CHECK SENTENCE FIX
     done
 }
 
+@test "what the rank that failed would do itself is said by those that waited for it" {
+    by_hand WINDSOCK_FAKE_NCCL=init-hang smoke
+    told nccl.init "rank 1 (" "NCCL waits for a peer that cannot be reached: ifprobe --check"
+    jq -e 'all(.findings[]; .message | contains("[fix") | not)' <<<"$output"
+    [[ $(<other)$stderr != *"[fix"* ]]
+}
+
 @test "what all ranks fail of alike is no rank's" {
     export WINDSOCK_FAKE_NCCL=says WINDSOCK_FAKE_SAYS="Bootstrap : no socket interface found"
     for _ in 1 2 3; do

@@ -25,9 +25,9 @@ static void is(const char *news, const char *check, const char *told)
 static void there_and_back(void **state UNUSED)
 {
 	AUTO(arena_done) struct arena a = {0};
-	const char *made = reason_make(&a, "nccl.init", "ncclCommInitRank failed: x: y");
+	const char *made = reason_make(&a, "nccl.init", "ncclCommInitRank failed: x: y", NULL);
 
-	assert_string_equal(reason_make(&a, NULL, "rank 2 died"), "rank 2 died");
+	assert_string_equal(reason_make(&a, NULL, "rank 2 died", "dmesg"), "rank 2 died");
 	is(made, "nccl.init", "ncclCommInitRank failed: x: y");
 	is("[nccl.init] NCCL says: system error (run with NCCL_DEBUG=INFO): no space", "nccl.init",
 	   "NCCL says: system error (run with NCCL_DEBUG=INFO): no space");
@@ -35,6 +35,41 @@ static void there_and_back(void **state UNUSED)
 	   "rank 1 (node1, 10.0.0.2): ncclCommInitRank failed: x: y");
 	is(arena_printf(&a, "rank 0 (a, b): [gpu.work] rank 1 (c, d): broken"), "gpu.work",
 	   "rank 0 (a, b): rank 1 (c, d): broken");
+}
+
+/* Of who left, what it would do itself comes along: whole, or not at all. */
+static void with_what_to_do(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *words = reason_make(&a, "nccl.init", "it failed [x]", "- look at [eth0]");
+	const char *command = reason_make(&a, "nccl.init", "it failed", "ifprobe --check");
+	const char *news = arena_printf(&a, "rank 1 (node1, 10.0.0.2): %s", words), *told;
+	char longer[600];
+
+	is(words, "nccl.init", "it failed [x]");
+	is(news, "nccl.init", "rank 1 (node1, 10.0.0.2): it failed [x]");
+	assert_string_equal(reason_carried(&a, news), "- look at [eth0]");
+	news = arena_printf(&a, "rank 1 (node1, 10.0.0.2): %s", command);
+	assert_string_equal(reason_carried(&a, news), "ifprobe --check   # on node1");
+	news = arena_printf(&a, "rank 1 (node1, 10.0.0.2): %s",
+			    reason_make(&a, "a.b", "it failed", "x   # on both"));
+	assert_string_equal(reason_carried(&a, news), "x   # on both");
+	/* of a sick GPU everybody knows what to do, and where */
+	assert_null(reason_carried(&a, reason_make(&a, "gpu.work", "it failed", "dmesg")));
+	assert_null(reason_carried(&a, reason_make(&a, "nccl.init", "it failed", NULL)));
+	assert_null(reason_carried(&a, "rank 1 (b): it failed  [fix: rm]"));
+	/* cut on its way at any place */
+	for (size_t n = strlen(command) - 1; n > strlen("[nccl.init] it failed"); n--) {
+		news = arena_strndup(&a, command, n);
+		assert_null(reason_carried(&a, news));
+		assert_string_equal(reason_check(&a, news, &told), "nccl.init");
+	}
+	is(arena_strndup(&a, command, strlen(command) - 1), "nccl.init", "it failed");
+	/* and so is what would take the room of the sentence */
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	is(reason_make(&a, "nccl.init", "it failed", longer), "nccl.init", "it failed");
+	assert_null(reason_carried(&a, reason_make(&a, "nccl.init", longer, "ifprobe")));
 }
 
 static void what_is_none(void **state UNUSED)
@@ -80,9 +115,9 @@ static void essence(void **state UNUSED)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
-					   cmocka_unit_test(what_is_none),
-					   cmocka_unit_test(essence)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(there_and_back), cmocka_unit_test(with_what_to_do),
+		cmocka_unit_test(what_is_none), cmocka_unit_test(essence)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
