@@ -167,6 +167,11 @@ const char *who_text(struct arena *a, const struct log_who *w)
 	return *w->host ? arena_strdup(a, w->host) : "a rank";
 }
 
+bool actors_share_group(const struct actor *p, const struct actor *q)
+{
+	return !*p->group || !*q->group || streq(p->group, q->group);
+}
+
 struct waiters actors_waiting(const struct actors *t)
 {
 	struct waiters w = {.n = 0};

@@ -73,6 +73,8 @@ struct waiters {
 	const struct actor *behind, *ahead; /* by number; NULL: nobody waited */
 };
 struct waiters actors_waiting(const struct actors *t);
+/* Both may have timed out in one process group: torch does not say it on every line. */
+bool actors_share_group(const struct actor *p, const struct actor *q);
 /* Is that the process which speaks there? */
 bool actor_is(const struct actor *a, const struct log_who *who);
 /* Each communicator that is known has one rank, and some is ready: no network is needed. */

@@ -63,6 +63,9 @@ void first_agree(struct arena *a, struct explanation *x);
 void correlate(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what the ranks waited in shows: who is behind, who is elsewhere, who still prepares. */
 void waits(struct why *w, struct arena *a, struct explanation *x);
+/* Raises that ranks of one group gave up at different numbers, and says who is where; NULL: they
+ * did not. Of waits(). */
+const char *behind(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what is left where every rank came, and says who did not come to Gloo's. After waits(). */
 void came(struct why *w, struct arena *a, struct explanation *x);
 /* Raises those whose interface or address could not be reached. */

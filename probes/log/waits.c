@@ -6,6 +6,7 @@ enum {
 	BEHIND = 62,
 	ELSEWHERE = 72,	  /* one number, two different collectives */
 	CALLED = 70,	  /* ... or one that was called in two places of the program */
+	LIKELY = 67,	  /* ... of two groups, perhaps: torch does not say it */
 	PREPARING = 70,	  /* a bar of it beside the timeout */
 	PERHAPS = 58,	  /* ... and only the end of the job is said */
 	PATIENCE_S = 540, /* the shortest timeout that anybody runs with is ten minutes */
@@ -46,7 +47,7 @@ static bool takes_equal(const char *op)
 
 static bool differ(const struct actor *p, const struct actor *q)
 {
-	return p->seq == q->seq && *p->group && streq(p->group, q->group) && takes_equal(p->op) &&
+	return p->seq == q->seq && actors_share_group(p, q) && takes_equal(p->op) &&
 	       takes_equal(q->op) &&
 	       (!streq(p->op, q->op) || (p->numel >= 0 && q->numel >= 0 && p->numel != q->numel));
 }
@@ -54,7 +55,7 @@ static bool differ(const struct actor *p, const struct actor *q)
 /* The same in all but where the program called it. */
 static bool is_called_elsewhere(const struct actor *p, const struct actor *q)
 {
-	return p->seq == q->seq && streq(p->group, q->group) && p->place && q->place &&
+	return p->seq == q->seq && *p->group && streq(p->group, q->group) && p->place && q->place &&
 	       p->place != q->place;
 }
 
@@ -66,6 +67,13 @@ static const char *call_text(struct arena *a, const struct actor *p)
 	return p->place ? arena_printf(a, "%s (%s)", what, p->place) : what;
 }
 
+static int elsewhere_weight(const struct actor *p, const struct actor *q)
+{
+	if (!differ(p, q))
+		return CALLED;
+	return *p->group && *q->group ? ELSEWHERE : LIKELY;
+}
+
 /* Two ranks that wait in the same number of one group, but not in the same collective. */
 static void elsewhere(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -74,7 +82,7 @@ static void elsewhere(struct why *w, struct arena *a, struct explanation *x)
 	for (size_t i = 0; i < w->actors.v.n; i++) {
 		const struct actor *y = &w->actors.v.v[i];
 
-		if (y->seq < 0 || !*y->group)
+		if (y->seq < 0)
 			continue;
 		if (!one || (!differ(one, y) && !is_called_elsewhere(one, y))) {
 			one = one ? one : y;
@@ -84,8 +92,8 @@ static void elsewhere(struct why *w, struct arena *a, struct explanation *x)
 			arena_printf(a, "collective number %lld is %s for %s, but %s for %s",
 				     (long long)y->seq, call_text(a, one), who_text(a, &one->who),
 				     call_text(a, y), who_text(a, &y->who));
-		suspect_at(w, a, x, "PT-014", differ(one, y) ? ELSEWHERE : CALLED,
-			   x->notes.v[x->notes.n - 1], "PT-006");
+		suspect_at(w, a, x, "PT-014", elsewhere_weight(one, y), x->notes.v[x->notes.n - 1],
+			   "PT-006");
 		return;
 	}
 }
@@ -117,24 +125,15 @@ static const char *place_text(struct arena *a, const struct actor *p)
 static void waiting(struct why *w, struct arena *a, struct explanation *x)
 {
 	const struct waiters waits = actors_waiting(&w->actors);
-	const struct actor *behind = waits.behind, *ahead = waits.ahead;
 	int absent = waits.n > 1 ? find_silent(&w->actors, waits.nranks) : -1;
-	const char *said = NULL;
+	const char *said = behind(w, a, x);
 
-	if (waits.n > 1 && behind->seq < ahead->seq)
-		said = arena_printf(
-			a,
-			"%s waits in %s number %lld%s while %s is at number %lld%s: the first "
-			"is behind",
-			who_text(a, &behind->who), behind->op, (long long)behind->seq,
-			place_text(a, behind), who_text(a, &ahead->who), (long long)ahead->seq,
-			place_text(a, ahead));
-	else if (absent >= 0 && waits.n >= waits.nranks / 2)
+	if (!said && absent >= 0 && waits.n >= waits.nranks / 2)
 		said = arena_printf(a,
 				    "%d ranks waited in %s number %lld%s; rank %d never said that "
 				    "it did: look there",
-				    waits.n, behind->op, (long long)behind->seq,
-				    place_text(a, behind), absent);
+				    waits.n, waits.behind->op, (long long)waits.behind->seq,
+				    place_text(a, waits.behind), absent);
 	if (!said)
 		return;
 	*LIST_ADD(a, &x->notes) = said;

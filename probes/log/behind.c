@@ -1,0 +1,129 @@
+/* Ranks of one process group that gave up at different numbers of its collectives: one left out
+ * what the others ran, or they did. Who is alone with its number is named. */
+#include "probes/log/explain.h"
+
+enum {
+	UNLIKE = 72, /* and the collectives are not alike: other sizes, another operation */
+	BETTER = 6,  /* than the timeout by itself */
+	NAMED = 8,   /* ranks; more are counted */
+};
+
+static bool is_at(const struct actor *y, const struct actor *one)
+{
+	return y->seq == one->seq && y->who.rank >= 0 && actors_share_group(y, one);
+}
+
+static int count_at(const struct actors *t, const struct actor *one)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < t->v.n; i++)
+		n += is_at(&t->v.v[i], one);
+	return n;
+}
+
+static int by_rank(const void *pa, const void *pb) { return *(const int *)pa - *(const int *)pb; }
+
+/* "rank 3", "ranks 0, 1, 2", "12 ranks". */
+static const char *those_at(struct arena *a, const struct actors *t, const struct actor *one)
+{
+	int ranks[NAMED], n = count_at(t, one), k = 0;
+	const char *s;
+
+	if (n == 1)
+		return who_text(a, &one->who);
+	if (n > NAMED)
+		return arena_printf(a, "%d ranks (%s is one)", n, who_text(a, &one->who));
+	for (size_t i = 0; i < t->v.n; i++)
+		if (is_at(&t->v.v[i], one))
+			ranks[k++] = t->v.v[i].who.rank;
+	qsort(ranks, (size_t)k, sizeof(*ranks), by_rank);
+	s = arena_printf(a, "ranks %d", ranks[0]);
+	for (int i = 1; i < k; i++)
+		s = arena_printf(a, "%s, %d", s, ranks[i]);
+	return s;
+}
+
+/* "_ALLGATHER_BASE number 9 of 4096 elements (train.py line 9, in step)" */
+static const char *call_text(struct arena *a, const struct actor *p)
+{
+	const char *of = p->numel < 0 ? ""
+				      : arena_printf(a, " of %ld element%s", p->numel,
+						     p->numel == 1 ? "" : "s");
+	const char *in = p->place ? arena_printf(a, " (%s)", p->place) : "";
+
+	return arena_printf(a, "%s number %lld%s%s", p->op, (long long)p->seq, of, in);
+}
+
+/* The number at which most of those stand that are not where @one is. */
+static const struct actor *most_others(const struct actors *t, const struct actor *one)
+{
+	const struct actor *best = NULL;
+	int most = 0;
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct actor *y = &t->v.v[i];
+		int n;
+
+		if (y->seq < 0 || y->seq == one->seq || !actors_share_group(y, one) ||
+		    (best && is_at(y, best)))
+			continue;
+		n = count_at(t, y);
+		if (n > most) {
+			most = n;
+			best = y;
+		}
+	}
+	return best;
+}
+
+static const char *told(struct arena *a, const struct actors *t, const struct actor *behind,
+			const struct actor *others)
+{
+	bool alone = count_at(t, behind) == 1;
+	long by = (long)(others->seq - behind->seq);
+
+	return arena_printf(a, "%s %s %ld collective%s behind %s: %s %s in %s, while %s at %s",
+			    those_at(a, t, behind), alone ? "is" : "are", by, by > 1 ? "s" : "",
+			    those_at(a, t, others), alone ? "it" : "they", alone ? "waits" : "wait",
+			    call_text(a, behind),
+			    count_at(t, others) == 1 ? "that one is" : "those are",
+			    call_text(a, others));
+}
+
+static const struct log_event *event_of(const struct cause *c, struct arena *a,
+					const struct actor *y)
+{
+	const char *seq = arena_printf(a, "SeqNum=%lld,", (long long)y->seq);
+
+	for (size_t i = 0; c && i < c->record->events.n; i++) {
+		const struct log_event *e = &c->record->events.v[i];
+
+		if (e->who.rank == y->who.rank && strstr(e->text, seq))
+			return e;
+	}
+	return NULL;
+}
+
+const char *behind(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct waiters waits = actors_waiting(&w->actors);
+	struct cause *c = explain_find(x, "PT-123"), *timeout = explain_find(x, "PT-006");
+	const struct actor *others = waits.n > 1 ? most_others(&w->actors, waits.behind) : NULL;
+	const struct log_event *e;
+	const char *said;
+	bool unlike;
+
+	if (c) /* every timeout says what makes it */
+		c->weight = 0;
+	if (!others)
+		return NULL;
+	said = told(a, &w->actors, waits.behind, others);
+	if (!c || !timeout || timeout->is_over)
+		return said;
+	unlike = !streq(waits.behind->op, others->op) || waits.behind->numel != others->numel;
+	e = event_of(c, a, waits.behind);
+	c->first = e ? e : timeout->first;
+	explain_raise(c, unlike ? UNLIKE : timeout->weight + BETTER, said);
+	return said;
+}
