@@ -192,5 +192,6 @@ void beside(struct why *w, struct arena *a, struct explanation *x)
 	port_came_back(x);
 	card_without_library(x);
 	beside_gpu(w, a, x);
+	beside_torch(w, a, x);
 	waits_to_the_end(w, a, x);
 }

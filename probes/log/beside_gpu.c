@@ -1,7 +1,7 @@
 /* What a line about a GPU means beside others: memory that ran out on a slice of one, a torch
  * without CUDA where the GPUs are of another make, a peer's memory that is not to be had over the
- * NVLink fabric, a kernel that the GPU does not get rid of, and "no GPU" where one works
- * afterwards.
+ * NVLink fabric, a kernel that the GPU does not get rid of, "no GPU" in a Slurm step's
+ * container, and where one works afterwards.
  */
 #include "probes/log/explain.h"
 
@@ -150,12 +150,48 @@ static void not_switched(struct explanation *x)
 	c->weight = FAINT;
 }
 
+/* A container of a Slurm step: who asks for GPUs, and who numbers them, is another than elsewhere.
+ */
+static void in_a_step(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "CTR-045"), *none = explain_find(x, "GPU-021");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!none || none->is_over || !none->first || c->first->file != none->first->file ||
+	    explain_says(none, "not compiled with CUDA"))
+		return;
+	explain_reason(c, none, none->weight + MORE,
+		       explain_says(c, "gpus-per-task")
+			       ? "--gpus-per-task gives each task a GPU, and a node's tasks share "
+				 "one container"
+			       : "it is a container of a Slurm step");
+	c->first = none->first;
+	none->weight = FAINT;
+}
+
+/* Over a channel with GPUDirect it is the GPU's memory that the NIC may not reach. */
+static void refused_memory(const struct why *w, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "IB-002");
+	bool direct = false;
+
+	for (size_t i = 0; i < w->actors.v.n; i++)
+		direct |= w->actors.v.v[i].direct > 0;
+	if (c && direct && !c->because && !c->is_over)
+		c->because = "the channels have GPUDirect RDMA: the NIC was refused the GPU's "
+			     "memory, mostly by PCIe ACS or the IOMMU";
+}
+
 void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 {
 	slice(a, x);
 	another_make(x);
 	fabric_handle(w, a, x);
 	not_switched(x);
+	in_a_step(x);
+	refused_memory(w, x);
 }
 
 /* An exception ended who raised it, whatever GPUs the others have. */

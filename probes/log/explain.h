@@ -91,6 +91,8 @@ bool is_refuted(const struct why *w, struct cause *c);
 void beside(struct why *w, struct arena *a, struct explanation *x);
 /* ... a slice of a GPU, a torch for other GPUs than CUDA's, the memory of another host's GPU. */
 void beside_gpu(struct why *w, struct arena *a, struct explanation *x);
+/* ... a SyncBatchNorm without ranks, a buffer that DDP changed, a rank that works on alone. */
+void beside_torch(struct why *w, struct arena *a, struct explanation *x);
 /* Says which settings to take out first where a collective timed out. */
 void settings_judge(struct why *w, struct arena *a, struct explanation *x);
 /* ... in the advice of @c, when it has its words. */

@@ -160,6 +160,11 @@ static void efa(struct why *w, struct why_stream *s UNUSED, const struct log_lin
 	w->uses_efa = true;
 }
 
+static void ddp(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	w->has_ddp = true;
+}
+
 /* vLLM's, of a signal that somebody sent. */
 static void told_to_end(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
@@ -343,6 +348,9 @@ const struct fact log_facts[] = {
 	{"Missing ranks:|Stalled ranks:", 4000, .learn = stalled},
 	{"provider is efa|Provider is efa|FI_EFA_|:efa:core|:efa:domain|:efa:fabric|:efa:ep_ctrl",
 	 1, .learn = efa},
+	{"torch.distributed.launch|nn/parallel/distributed.py|DistributedDataParallel|torchrun |"
+	 "Killing subprocess |accelerate launch|nproc_per_node|nproc-per-node",
+	 1, .learn = ddp},
 	{"KeyboardInterrupt", 100, .learn = interrupted},
 	{" debug info to |dumping nccl trace to |preparing to dump debug info", 8000,
 	 .learn = dumps_learn},

@@ -120,6 +120,7 @@ struct why {
 	struct samples samples;
 	long stalled;	       /* the first rank that Horovod misses; -1: not said */
 	bool uses_efa;	       /* AWS's network, through libfabric */
+	bool has_ddp;	       /* or a launcher of ranks */
 	char nccl_said[2][24]; /* the first two different versions; "": not said */
 	char ray_head[64];     /* its address, as the nodes were told; "": not said */
 	long cuda_of_nccl;     /* 12060: the one that it was built with; 0: not said */

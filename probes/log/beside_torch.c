@@ -1,0 +1,132 @@
+/* What a line about torch means beside others: a SyncBatchNorm where there are no ranks, a buffer
+ * that DDP changed, one rank that works on when the others have gone, and why NCCL cannot start
+ * CUDA. */
+#include "probes/log/explain.h"
+
+enum {
+	MORE = 4,     /* than what it explains */
+	FAINT = 46,   /* said better by another */
+	BUFFERS = 66, /* more than an error of the program itself */
+	ALONE = 62,
+	NEAR = 24, /* lines of one traceback */
+};
+
+/* The latest line of @c in the traceback that ends with @e. */
+static const struct log_event *shortly_before(const struct cause *c, const struct log_event *e)
+{
+	const struct log_event *found = NULL;
+
+	for (size_t i = 0; c && e && i < c->record->events.n; i++) {
+		const struct log_event *o = &c->record->events.v[i];
+
+		if (o->file == e->file && o->line < e->line && e->line - o->line <= NEAR)
+			found = o;
+	}
+	return found;
+}
+
+static void norm_of_one(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-124"), *none = explain_find(x, "PT-018");
+	const struct log_event *e = explain_event(none, "has not been initialized");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!shortly_before(c, e))
+		return;
+	c->first = e;
+	explain_reason(c, none, none->weight + MORE, "it was raised in the model's BatchNorm");
+	none->weight = FAINT;
+}
+
+/* There is DDP, or a launcher of ranks. */
+static bool is_distributed(const struct why *w, const struct cause *c)
+{
+	return w->has_ddp || c->record->nranks > 0;
+}
+
+/* Else it is an error of the program, as others are. */
+static void buffers(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct log_event *e;
+	struct cause *c = explain_find(x, "PT-125");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	e = c->first;
+	if (c->is_over)
+		return;
+	if (is_distributed(w, c)) {
+		explain_suspect(c, BUFFERS, NULL);
+		return;
+	}
+	c = explain_add(w, a, x, "APP-001");
+	c->first = c->first ? c->first : e;
+	explain_suspect(c, c->sig->weight, NULL);
+}
+
+/* Something of NCCL or a rank failed behind @e, or may be said to have been outlived only because
+ * the training had come to its end. */
+static const struct cause *failed_after(struct explanation *x, const struct log_event *e)
+{
+	static const char *const ids[] = {"PT-006", "PT-011", "PT-015", "CON-020", "CON-010"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		const struct cause *c = explain_find(x, ids[i]);
+
+		if (c && c->first && c->first->file == e->file && event_before(e, c->first))
+			return c;
+	}
+	return NULL;
+}
+
+static void works_on_alone(struct why *w, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-127");
+	const struct log_progress *p = c ? &w->progress.v[c->first->file] : NULL;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if ((!p->finish && !p->ending.well) || explain_has_reason(x) || !failed_after(x, c->first))
+		return;
+	explain_suspect(c, ALONE,
+			p->ending.well > c->first->line
+				? "others ended well, and NCCL failed behind that line"
+				: "the training was over, and NCCL failed behind that line");
+}
+
+/* A NCCL that is newer than the driver finds no CUDA to start. Elsewhere a process that forked may
+ * be why; nccl-tests forks nothing. */
+static void nccl_and_driver(const struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "GPU-105"), *any = explain_find(x, "GPU-050");
+	long cuda = w->cuda_of_nccl, driver = w->cuda_of_driver;
+	bool is_older = driver && driver < cuda;
+	bool is_test = w->worlds.together || w->worlds.most_headers;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!any || !cuda || (!is_older && (driver || !is_test)))
+		return;
+	c->first = any->first;
+	explain_reason(c, any, any->weight + MORE,
+		       is_older
+			       ? arena_printf(a, "CUDA %ld.%ld, and the driver serves %ld.%ld",
+					      cuda / 1000, cuda % 1000 / 10, driver / 1000,
+					      driver % 1000 / 10)
+			       : arena_printf(a, "CUDA %ld.%ld: does nvidia-smi say at least that?",
+					      cuda / 1000, cuda % 1000 / 10));
+	any->weight = FAINT;
+}
+
+void beside_torch(struct why *w, struct arena *a, struct explanation *x)
+{
+	norm_of_one(x);
+	buffers(w, a, x);
+	works_on_alone(w, x);
+	nccl_and_driver(w, a, x);
+}
