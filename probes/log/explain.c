@@ -330,7 +330,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 	stuck(w, a, ret);
 	absent(w, a, ret);
 	quits(w, a, ret);
-	kubevents(a, ret);
+	kubevents(w, a, ret);
 	settle_weights(w, ret);
 	mark_echoes(ret);
 	first_favour(w, a, ret);

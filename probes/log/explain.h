@@ -81,7 +81,7 @@ void rails(struct why *w, struct arena *a, struct explanation *x);
 void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When
  * the others have judged. */
-void kubevents(struct arena *a, struct explanation *x);
+void kubevents(const struct why *w, struct arena *a, struct explanation *x);
 /* Raises of two lines that are cause and effect of one thing the one that can be mended. */
 void reasons(struct explanation *x);
 /* Every line of @c, which says that there is no GPU, is refuted by a later one. Its first is then

@@ -99,6 +99,16 @@ static void mtu(struct why *w, struct why_stream *s UNUSED, const struct log_lin
 		m->other_bytes = v;
 }
 
+static void event_count(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	kubetimes_count(&w->kubetimes, s->file, s->line, l);
+}
+
+static void event_seen(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	kubetimes_seen(&w->kubetimes, &w->a, s->file, s->line, l);
+}
+
 static void task_late(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
 	tasks_hear(&w->tasks, l);
@@ -301,6 +311,8 @@ const struct fact log_facts[] = {
 	{" retries|after retry|etry succe| attempts|ttempt |econnected|on retry", 4000,
 	 .learn = heal_retried},
 	{": 100%|", 4000, .learn = heal_downloaded},
+	{"  count: |eprecatedCount: |\"count\": |eprecatedCount\": ", 8000, .learn = event_count},
+	{"lastTimestamp|LastTimestamp|eventTime", 8000, .learn = event_seen},
 	{HEAL_UP_ANCHORS, 40000, .learn = heal_up},
 	{": \"MainThread\"", SAMPLES_MAX, .learn = samples_begin},
 	{"Successfully assigned ", 4000, .learn = heal_scheduled},

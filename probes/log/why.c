@@ -5,6 +5,7 @@
 #include "probes/log/path.h"
 #include "probes/log/rejoin.h"
 #include "probes/log/scan.h"
+#include "probes/log/unfold.h"
 
 enum { STREAM_BYTES = 1 << 18 /* a longer line is taken in pieces */ };
 
@@ -203,7 +204,9 @@ static void judge_plain(struct why_stream *s, size_t n)
 {
 	size_t left = term_uncolour(s->buf, n);
 
-	if (s->broken_at)
+	if (s->is_folded)
+		unfold(s->buf, left);
+	else if (s->broken_at)
 		s->broken_at = rejoin(s->buf, left, s->broken_at);
 	judge(s, s->buf, left);
 	s->w->bytes += n - left;
@@ -215,8 +218,10 @@ static bool is_measured(struct why_stream *s, bool at_end)
 	if (!s->is_text || s->is_measured)
 		return true;
 	s->is_measured = at_end || s->n >= REJOIN_HEAD || rejoin_is_long(s->buf, s->n);
-	if (s->is_measured)
-		s->broken_at = rejoin_width(s->buf, s->n);
+	if (s->is_measured) {
+		s->is_folded = unfold_is_due(s->buf, s->n);
+		s->broken_at = s->is_folded ? 0 : rejoin_width(s->buf, s->n);
+	}
 	return s->is_measured;
 }
 
@@ -228,6 +233,8 @@ static void digest(struct why_stream *s)
 
 	if (whole && !is_measured(s, false))
 		return;
+	if (s->is_folded && s->n < s->cap)
+		whole = unfold_whole(s->buf, whole);
 	if (s->broken_at && s->n < s->cap)
 		whole = rejoin_whole(s->buf, whole, s->broken_at);
 	if (!whole)

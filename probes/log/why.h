@@ -13,6 +13,7 @@
 #include "probes/log/endpoint.h"
 #include "probes/log/exits.h"
 #include "probes/log/ignored.h"
+#include "probes/log/kubetime.h"
 #include "probes/log/muster.h"
 #include "probes/log/roster.h"
 #include "probes/log/samples.h"
@@ -116,6 +117,7 @@ struct why {
 	struct exits exits;
 	struct endpoints endpoints;
 	struct mtus mtus;
+	struct kubetimes kubetimes;
 	struct tasks tasks;
 	struct samples samples;
 	long stalled;	       /* the first rank that Horovod misses; -1: not said */
@@ -155,6 +157,7 @@ struct why_stream {
 	 * looked at before enough of it came */
 	bool is_text;
 	bool is_measured;
+	bool is_folded;	  /* as YAML folds (unfold.h) */
 	size_t broken_at; /* columns; 0: not */
 	char *buf;
 	const char *at; /* in buf: the first literal of the line that is looked at */
