@@ -1,7 +1,9 @@
 #include "probes/log/folder.h"
+#include "probes/log/endless.h"
 
 #include "lib/core/log.h"
 #include "lib/core/quote.h"
+#include "probes/log/endless.h"
 #include "probes/log/path.h"
 #include "probes/log/source.h"
 
@@ -129,12 +131,15 @@ static int go_through(struct walk *w, const char *folder, const struct spot *at)
 static void take_folder(struct walk *w, const char *folder, const char *path, const char *name,
 			const struct stat *st, const struct spot *at)
 {
+	struct err unsaid = {.kind = ERR_NONE};
 	struct spot in = *at;
 
 	in.depth++;
 	if (path_attempt(name) >= 0)
 		begin_attempt(w, folder, path, st, path_attempt(name), &in);
-	if (in.depth < FOLDER_DEPTH)
+	if (endless_refuse_folder(path, &unsaid)) /* /proc, where / is named */
+		leave(w, LEFT_DATA, path);
+	else if (in.depth < FOLDER_DEPTH)
 		(void)go_through(w, path, &in); /* one that is closed to us has nothing to read */
 	else
 		w->to->is_cut = true;
@@ -263,6 +268,8 @@ int folder_files(const char *path, struct arena *a, struct folder *ret, struct e
 		*LIST_ADD(a, &ret->files) = path; /* who opens it says what is wrong with it */
 		return 0;
 	}
+	if (endless_refuse_folder(path, e))
+		return -1;
 	if (go_through(&w, path, &top))
 		return source_refused(path, e);
 	choose(&w);

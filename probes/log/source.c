@@ -9,6 +9,7 @@
 #include "lib/core/units.h"
 #include "lib/flight/flight.h"
 #include "probes/log/dumps.h"
+#include "probes/log/endless.h"
 #include "probes/log/reply.h"
 
 #include <errno.h>
@@ -131,6 +132,19 @@ static const char *name_of(const struct source *from)
 	return streq(from->path, "-") ? "stdin" : from->path;
 }
 
+/* What the kernel has now, and no more; where it does not say how far that is, by the reads. */
+static int take_kernels(struct why_stream *s, int fd, const char *path, struct err *e)
+{
+	int got = 1;
+
+	for (int i = 0; i < KERNEL_READS && got > 0; i++) {
+		if (lseek(fd, 0, SEEK_CUR) > KERNEL_MOST || !interrupt_poll(fd, POLLIN, KERNEL_MS))
+			break;
+		got = take(s, fd, path, e);
+	}
+	return got;
+}
+
 /* All lines of a source that begins with @head; of 0 bytes: it ended at once. */
 static int read_log(struct why *w, int fd, const struct source *from, const char *head, ssize_t n,
 		    struct err *e)
@@ -151,8 +165,11 @@ static int read_log(struct why *w, int fd, const struct source *from, const char
 	s.is_text = true;
 	s.reply = reply_beside(path, &w->a);
 	why_feed(&s, head, known);
-	while (got > 0 && interrupt_poll(fd, POLLIN, -1))
-		got = take(&s, fd, path, e);
+	if (got > 0 && endless_is_kernel(fd))
+		got = take_kernels(&s, fd, path, e);
+	else
+		while (got > 0 && interrupt_poll(fd, POLLIN, -1))
+			got = take(&s, fd, path, e);
 	why_close(&s);
 	return got < 0 ? -1 : 0;
 }
@@ -163,13 +180,14 @@ int source_read_from(struct why *w, const struct source *from, struct err *e)
 	AUTO_CLOSE int own = is_stdin ? -1 : open_file(from->path, e);
 	AUTO_FREE char *head = malloc(FLIGHT_HEAD);
 	int fd = is_stdin ? STDIN_FILENO : own;
+	struct stat st;
 	ssize_t n = 0;
 
-	if (fd < 0)
+	if (fd < 0 || (fstat(fd, &st) == 0 && endless_refuse(name_of(from), fd, &st, e)))
 		return -1;
 	if (!head)
 		return err_set(e, ERR_SYS, "no memory to read %s", name_of(from));
-	if (interrupt_poll(fd, POLLIN, -1))
+	if (interrupt_poll(fd, POLLIN, endless_is_kernel(fd) ? KERNEL_MS : -1))
 		n = read(fd, head, FLIGHT_HEAD);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return err_sys(e, "reading %s", name_of(from));

@@ -205,3 +205,19 @@ ranks() {
     [ "$(grep -c 'is compressed' <<<"$stderr")" = 10 ]
     [[ $stderr == *"nor 20 files more"* && $output == *"30 files were not read"* ]]
 }
+
+@test "what never ends is no log: devices, and what the kernel makes as it is read" {
+    for device in /dev/zero /dev/urandom; do
+        run -3 --separate-stderr timeout 20 "$why" "$device"
+        [[ $stderr == *"$device is a device"*"what the ranks printed"* ]]
+    done
+    run -3 --separate-stderr timeout 20 "$why" - </dev/zero
+    [[ $stderr == *"stdin is a device"* ]]
+    run -3 --separate-stderr timeout 20 "$why" /proc/self
+    [[ $stderr == *"/proc/self is no folder of logs"* ]]
+    run -0 --separate-stderr timeout 20 "$why" --json /proc/self/status # one that is meant is read
+    jq -e '.data.log.lines > 10' <<<"$output"
+    run -3 --separate-stderr timeout 20 "$why" /proc/self/pagemap # many gigabytes
+    run -1 --separate-stderr "$why" /dev/stdin <<<'RuntimeError: CUDA error: invalid device ordinal'
+    [[ $output == *GPU-003* ]]
+}
