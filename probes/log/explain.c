@@ -348,6 +348,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 		say_frame(a, c);
 		word(w, a, c);
 		settings_advise(w, a, c);
+		ports_advise(a, c);
 	}
 	dumps_explain(w, a, ret);
 	first_agree(a, ret);

@@ -97,6 +97,8 @@ void beside_torch(struct why *w, struct arena *a, struct explanation *x);
 void settings_judge(struct why *w, struct arena *a, struct explanation *x);
 /* ... in the advice of @c, when it has its words. */
 void settings_advise(const struct why *w, struct arena *a, struct cause *c);
+/* ... and of a port that is taken, whose it is and how it is given another. */
+void ports_advise(struct arena *a, struct cause *c);
 /* Says which of several lines about one RDMA transfer names the reason. */
 void wire(struct why *w, struct arena *a, struct explanation *x);
 /* What the ranks' meeting at torch's store and in Gloo's mesh shows. After offers(). */

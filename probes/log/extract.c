@@ -186,14 +186,30 @@ static void unresolved(const char *line, struct extract *x)
 	}
 }
 
+/* Python's pair of both: "('0.0.0.0', 8000)". */
+static void paired_port(const char *line, struct extract *x)
+{
+	const char *p = line;
+
+	for (; !*x->port && (p = strstr(p, "', ")); p++) {
+		size_t n = strspn(p + 3, "0123456789");
+
+		if (n >= 2 && n <= 5 && p[3] != '0' && p[3 + n] == ')')
+			(void)keep(x->port, sizeof(x->port), p + 3, n);
+	}
+}
+
 static void named_port(const char *line, struct extract *x)
 {
 	const char *p = strcasestr(line, "port");
 
 	for (; p && !*x->port; p = strcasestr(p + 4, "port")) {
 		const char *d = p + 4 + strspn(p + 4, " :=[");
-		size_t n = strspn(d, "0123456789");
+		size_t n;
 
+		if (d > p + 4 && (starts_with(d, "number ") || starts_with(d, "is ")))
+			d = strchr(d, ' ') + 1;
+		n = strspn(d, "0123456789");
 		if (d > p + 4 && n >= 2 && n <= 5 && *d != '0')
 			(void)keep(x->port, sizeof(x->port), d, n);
 	}
@@ -238,6 +254,7 @@ void extract_line(const char *line, struct extract *ret)
 	if (!*ret->addr)
 		named_endpoint(line, ret);
 	named_port(line, ret);
+	paired_port(line, ret);
 }
 
 const char *extract_group(struct arena *a, int i, const char *ere, const char *line)

@@ -27,6 +27,10 @@ static const struct {
 	{"bind to [::]:29500 (errno: 98", "::", "29500", "", "", 0},
 	{"misc/socket.cc:533 NCCL WARN x", "", "", "", "", 0},
 	{"version 2.18.5", "", "", "", "", 0},
+	{"bind on address ('0.0.0.0', 8000): address already", "0.0.0.0", "8000", "", "", 0},
+	{"took ('a', 12) and ('b', 3)", "", "12", "", "", 0},
+	{"is trying to use a port number 6379 that is used", "", "6379", "", "", 0},
+	{"The specified port is 6379. This", "", "6379", "", "", 0},
 	{"listen tcp :9400: bind: address already in use", "", "9400", "", "", 0},
 	{"any network address of (node0, 29500). The client socket has failed to connect to "
 	 "88.85.0.0:63606 (errno: 113",
