@@ -11,6 +11,7 @@ enum {
 	MORE = 6,   /* than what it explains */
 	IMEX = 86,  /* nearly always that */
 	FAINT = 46, /* seen, and not what ended the job */
+	SAID = 40,  /* better by another */
 };
 
 /* What torch says that the GPU has, in GiB: "GPU 3 has a total capacity of 4.75 GiB", and formerly
@@ -168,7 +169,7 @@ static void in_a_step(struct explanation *x)
 				 "one container"
 			       : "it is a container of a Slurm step");
 	c->first = none->first;
-	none->weight = FAINT;
+	none->weight = SAID;
 }
 
 /* Over a channel with GPUDirect it is the GPU's memory that the NIC may not reach. */

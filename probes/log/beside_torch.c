@@ -5,7 +5,7 @@
 
 enum {
 	MORE = 4,     /* than what it explains */
-	FAINT = 46,   /* said better by another */
+	FAINT = 40,   /* said better by another */
 	BUFFERS = 66, /* more than an error of the program itself */
 	ALONE = 62,
 	NEAR = 24, /* lines of one traceback */
@@ -121,6 +121,9 @@ static void nccl_and_driver(const struct why *w, struct arena *a, struct explana
 			       : arena_printf(a, "CUDA %ld.%ld: does nvidia-smi say at least that?",
 					      cuda / 1000, cuda % 1000 / 10));
 	any->weight = FAINT;
+	any = explain_find(x, "GPU-031");
+	if (any && any->first && event_shares_line(any->first, c->first))
+		any->weight = FAINT;
 }
 
 void beside_torch(struct why *w, struct arena *a, struct explanation *x)
