@@ -4,9 +4,9 @@
 #include "probes/log/explain.h"
 
 enum {
-	MORE = 4,     /* than what it explains */
-	FAINT = 40,   /* said better by another */
-	BUFFERS = 66, /* more than an error of the program itself */
+	MORE = 4,    /* than what it explains */
+	FAINT = 40,  /* said better by another */
+	LIKELY = 66, /* more than an error of the program itself */
 	ALONE = 62,
 	NEAR = 24, /* lines of one traceback */
 };
@@ -59,7 +59,7 @@ static void buffers(struct why *w, struct arena *a, struct explanation *x)
 	if (c->is_over)
 		return;
 	if (is_distributed(w, c)) {
-		explain_suspect(c, BUFFERS, NULL);
+		explain_suspect(c, LIKELY, NULL);
 		return;
 	}
 	c = explain_add(w, a, x, "APP-001");
@@ -126,10 +126,25 @@ static void nccl_and_driver(const struct why *w, struct arena *a, struct explana
 		any->weight = FAINT;
 }
 
+/* Members are missing where Lightning left their start to Slurm. */
+static void without_srun(const struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-128");
+	const struct muster *m = &w->muster[MEMBERS];
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (muster_lacks(m) && !why_has_worked(w))
+		explain_suspect(c, LIKELY,
+				arena_printf(a, "members of a job of %ld are missing", m->total));
+}
+
 void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 {
 	norm_of_one(x);
 	buffers(w, a, x);
 	works_on_alone(w, x);
 	nccl_and_driver(w, a, x);
+	without_srun(w, a, x);
 }
