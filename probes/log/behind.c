@@ -3,8 +3,8 @@
 #include "probes/log/explain.h"
 
 enum {
-	UNLIKE = 72, /* and the collectives are not alike: other sizes, another operation */
-	BETTER = 6,  /* than the timeout by itself */
+	UNLIKE = 72, /* surely of one group, and not alike: other sizes, another operation */
+	BETTER = 10, /* than the timeout by itself */
 	NAMED = 8,   /* ranks; more are counted */
 };
 
@@ -121,7 +121,8 @@ const char *behind(struct why *w, struct arena *a, struct explanation *x)
 	said = told(a, &w->actors, waits.behind, others);
 	if (!c || !timeout || timeout->is_over)
 		return said;
-	unlike = !streq(waits.behind->op, others->op) || waits.behind->numel != others->numel;
+	unlike = *waits.behind->group && *others->group &&
+		 (!streq(waits.behind->op, others->op) || waits.behind->numel != others->numel);
 	e = event_of(c, a, waits.behind);
 	c->first = e ? e : timeout->first;
 	explain_raise(c, unlike ? UNLIKE : timeout->weight + BETTER, said);
