@@ -129,7 +129,7 @@ static int check_sample(const struct config *c, struct err *e)
 
 		any |= t->draws || (draws && t->ports.v == c->list.v);
 	}
-	if (q->sample == PORT_SAMPLE || any || c->mode == FREE || q->is_rank)
+	if (!q->sample || q->sample == PORT_SAMPLE || any || c->mode == FREE || q->is_rank)
 		return 0;
 	err_set(e, ERR_USAGE, "--sample: all ports are named, none is drawn");
 	return err_hint(e, "leave it out, or the ports; nccl, ray or slurm among them draw some");

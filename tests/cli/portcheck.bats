@@ -109,6 +109,7 @@ while True:
         [[ $stderr == *"--sample: all ports are named, none is drawn"*"nccl, ray or slurm"* ]]
     done
     needs_unshare
+    run -0 alone 127.0.0.1 --ports 22 --sample 0 # none of them is what is asked for
     run -0 alone 127.0.0.1:22 127.0.0.2 --sample 1 --json
     jq -e '[.data.targets[].port] | length == 3' <<<"$output"
     run -0 alone 127.0.0.1:nccl 127.0.0.2 --ports 22 --sample 1 --json
