@@ -103,10 +103,11 @@ static void judge(const struct story *s, const struct at_once *is, double limit,
 	if (is->is == AT_ONCE_SLOWER)
 		say_shared(s, is, limit, f);
 	else if (is->is == AT_ONCE_KEPT)
-		finding_set(f, ST_PASS,
-			    "%zu pairs at once reach %.3f GB/s each way in all, %.0f %% of what "
-			    "they add up to alone%s: nothing between them is oversubscribed",
-			    s->at_once.pairs.n, is->together, is->ratio * 100, sampled(s, is));
+		finding_set(
+			f, ST_PASS,
+			"%zu pairs at once reach %.3f GB/s each way in all, %.0f %% of what "
+			"they add up to alone%s: nothing that they share slows them at that rate",
+			s->at_once.pairs.n, is->together, is->ratio * 100, sampled(s, is));
 	else if (!is->tried)
 		finding_set(f, ST_SKIP, "not measured: no pair was tried both at once and alone");
 	else

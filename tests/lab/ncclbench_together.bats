@@ -24,7 +24,7 @@ judged() { # STATUS GROUPS ARGS...
     shift 2
     for _ in 1 2 3 4 5; do
         run -0 --separate-stderr "$LAB" run "$@" -- "$BIN/ncclbench" --hosts lab --find-slow --together --json
-        echo "$(finding '.status + ": " + .message')"
+        finding '.status + ": " + .message'
         [[ $(finding .status) != "$want" || ($groups && $(of '.groups | length') == 0) ]] || return 0
         # what is not known may be known later; what is wrong stays so
         [[ $(finding .status) == skip || $groups ]] || return 1
@@ -44,8 +44,7 @@ judged() { # STATUS GROUPS ARGS...
 @test "three switches, and an order that tells nothing of them" {
     judged warn 3 9 --rate 100mbit --leaves 3 --uplink 100mbit
     [ "$(of '.groups | tojson')" = '[["node0","node1","node2"],["node3","node4","node5"],["node6","node7","node8"]]' ]
-    local again
-    for again in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5; do
         run -0 --separate-stderr "$LAB" run 4 --rate 100mbit --leaves 2 --uplink 100mbit -- sh -c \
             "'$BIN/ncclbench' --hosts node0,node2,node1,node3 --rsh \"\$WINDSOCK_RSH\" --find-slow --together --json"
         [[ $(of '.groups | length') == 0 ]] || break
@@ -76,13 +75,12 @@ judged() { # STATUS GROUPS ARGS...
     # as fast as they can: eight on few processors. With many it may pass.
     (($(nproc) <= 4)) || skip "processors for all"
     run -0 --separate-stderr "$LAB" run 8 -- "$BIN/ncclbench" --hosts lab --find-slow --together --json
-    echo "$(finding '.status + ": " + .message')"
+    finding '.status + ": " + .message'
     [[ $(finding .status) =~ ^(skip|pass)$ ]]
 }
 
 @test "--expect: what is asked of each pair fails where all at once have less" {
-    local again
-    for again in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5; do
         run --separate-stderr "$LAB" run 4 --rate 100mbit --leaves 2 --uplink 100mbit -- \
             "$BIN/ncclbench" --hosts lab --find-slow --together --expect 0.008 --json
         [[ $(finding .status) == skip ]] || break
