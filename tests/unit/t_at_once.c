@@ -334,6 +334,53 @@ static void what_is_not_known_is_not_said(void **state)
 	assert_true(trials <= AT_ONCE_TRIALS);
 }
 
+static void one_slow_pair_of_many_is_not_kept(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct grouping all = grouping_all(40, &a);
+	struct at_once_seen seen;
+	struct net w;
+	duo_list l;
+	double share;
+
+	(void)state;
+	net(&w, 40, 1, 0);
+	duos_within(&all, false, &a, &l);
+	run(&w, &l, true);
+	seen_begin(&seen, 40, &l, 1, &a);
+	assert_true(seen_keep(&seen, &l, &share) && share > 0.99);
+	l.v[7].at_once = l.v[7].unhindered = 5;
+	assert_true(!seen_keep(&seen, &l, &share) && share > 0.9);
+}
+
+/* Whose list has the number of a pair's other end right behind it is slow; who is far away is not.
+ */
+static int slow_if_near(void *arg, duo_list *l, struct err *e)
+{
+	(void)arg;
+	(void)e;
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i].at_once = l->v[i].unhindered = l->v[i].b - l->v[i].a < 2 ? 4 : 10;
+	return 0;
+}
+
+static void groups_are_tried_in_two_ways(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct at_once_way way = {slow_if_near, NULL, &a};
+	struct at_once_groups found;
+	struct at_once_seen seen;
+	struct err e = {0};
+
+	(void)state;
+	seen_begin(&seen, 8, NULL, 0, &a);
+	seen.usual = 10;
+	assert_int_equal(at_once_find(&seen, &way, &found, &e), 0);
+	for (int i = 1; found.g && i < 8; i++) /* no neighbours, though far ones of them kept all */
+		assert_int_not_equal(found.g->of[i], found.g->of[i - 1]);
+	assert_true(found.trials > 1);
+}
+
 static void slow_hosts_do_not_hide_groups(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -359,6 +406,8 @@ int main(void)
 		cmocka_unit_test(groups_are_the_leaves),
 		cmocka_unit_test(groups_of_any_size_and_order),
 		cmocka_unit_test(what_is_not_known_is_not_said),
+		cmocka_unit_test(one_slow_pair_of_many_is_not_kept),
+		cmocka_unit_test(groups_are_tried_in_two_ways),
 		cmocka_unit_test(slow_hosts_do_not_hide_groups),
 	};
 
