@@ -40,6 +40,22 @@ static void norm_of_one(struct explanation *x)
 	none->weight = FAINT;
 }
 
+/* A state that was saved for other shards meets the first gradients. */
+static void state_of_others(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-129"), *any = explain_find(x, "APP-001");
+	const struct log_event *e = explain_event(any, "must match the size of tensor b (");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!e || !shortly_before(c, e) || any->is_over)
+		return;
+	c->first = e;
+	explain_reason(c, any, LIKELY, "it was raised in the optimizer's step");
+	any->weight = FAINT;
+}
+
 /* There is DDP, or a launcher of ranks. */
 static bool is_distributed(const struct why *w, const struct cause *c)
 {
@@ -143,6 +159,7 @@ static void without_srun(const struct why *w, struct arena *a, struct explanatio
 void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 {
 	norm_of_one(x);
+	state_of_others(x);
 	buffers(w, a, x);
 	works_on_alone(w, x);
 	nccl_and_driver(w, a, x);
