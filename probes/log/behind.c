@@ -6,11 +6,25 @@ enum {
 	UNLIKE = 72, /* surely of one group, and not alike: other sizes, another operation */
 	BETTER = 10, /* than the timeout by itself */
 	NAMED = 8,   /* ranks; more are counted */
+	FAR = 2000, /* numbers of two groups, where torch does not say which: many steps lie between
+		     */
 };
+
+/* What two ranks do with each other, or some of it at once, each counts for itself: a stage of a
+ * pipeline in the middle has twice as many as one at its end. */
+static bool is_counted_by_all(const struct actor *y)
+{
+	static const char *const own[] = {"SEND", "RECV", "COALESCED"};
+
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (streq(y->op, own[i]))
+			return false;
+	return y->seq >= 0 && y->who.rank >= 0;
+}
 
 static bool is_at(const struct actor *y, const struct actor *one)
 {
-	return y->seq == one->seq && y->who.rank >= 0 && actors_share_group(y, one);
+	return y->seq == one->seq && is_counted_by_all(y) && actors_share_group(y, one);
 }
 
 static int count_at(const struct actors *t, const struct actor *one)
@@ -65,7 +79,7 @@ static const struct actor *most_others(const struct actors *t, const struct acto
 		const struct actor *y = &t->v.v[i];
 		int n;
 
-		if (y->seq < 0 || y->seq == one->seq || !actors_share_group(y, one) ||
+		if (!is_counted_by_all(y) || y->seq == one->seq || !actors_share_group(y, one) ||
 		    (best && is_at(y, best)))
 			continue;
 		n = count_at(t, y);
@@ -77,16 +91,30 @@ static const struct actor *most_others(const struct actors *t, const struct acto
 	return best;
 }
 
+static const struct actor *lowest(const struct actors *t)
+{
+	const struct actor *low = NULL;
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct actor *y = &t->v.v[i];
+
+		if (is_counted_by_all(y) && (!low || y->seq < low->seq))
+			low = y;
+	}
+	return low;
+}
+
 static const char *told(struct arena *a, const struct actors *t, const struct actor *behind,
 			const struct actor *others)
 {
 	bool alone = count_at(t, behind) == 1;
+	bool is_sure = *behind->group && *others->group;
 	long by = (long)(others->seq - behind->seq);
 
-	return arena_printf(a, "%s %s %ld collective%s behind %s: %s %s in %s, while %s at %s",
+	return arena_printf(a, "%s %s %ld collective%s behind %s%s: %s %s in %s, while %s at %s",
 			    those_at(a, t, behind), alone ? "is" : "are", by, by > 1 ? "s" : "",
-			    those_at(a, t, others), alone ? "it" : "they", alone ? "waits" : "wait",
-			    call_text(a, behind),
+			    those_at(a, t, others), is_sure ? "" : ", if in one process group",
+			    alone ? "it" : "they", alone ? "waits" : "wait", call_text(a, behind),
 			    count_at(t, others) == 1 ? "that one is" : "those are",
 			    call_text(a, others));
 }
@@ -107,23 +135,25 @@ static const struct log_event *event_of(const struct cause *c, struct arena *a,
 
 const char *behind(struct why *w, struct arena *a, struct explanation *x)
 {
-	const struct waiters waits = actors_waiting(&w->actors);
 	struct cause *c = explain_find(x, "PT-123"), *timeout = explain_find(x, "PT-006");
-	const struct actor *others = waits.n > 1 ? most_others(&w->actors, waits.behind) : NULL;
+	const struct actor *low = lowest(&w->actors);
+	const struct actor *others = low ? most_others(&w->actors, low) : NULL;
 	const struct log_event *e;
 	const char *said;
-	bool unlike;
+	bool is_sure, unlike;
 
 	if (c) /* every timeout says what makes it */
 		c->weight = 0;
 	if (!others)
 		return NULL;
-	said = told(a, &w->actors, waits.behind, others);
+	said = told(a, &w->actors, low, others);
 	if (!c || !timeout || timeout->is_over)
 		return said;
-	unlike = *waits.behind->group && *others->group &&
-		 (!streq(waits.behind->op, others->op) || waits.behind->numel != others->numel);
-	e = event_of(c, a, waits.behind);
+	is_sure = *low->group && *others->group;
+	if (!is_sure && others->seq - low->seq >= FAR)
+		return said;
+	unlike = is_sure && (!streq(low->op, others->op) || low->numel != others->numel);
+	e = event_of(c, a, low);
 	c->first = e ? e : timeout->first;
 	explain_raise(c, unlike ? UNLIKE : timeout->weight + BETTER, said);
 	return said;
