@@ -153,7 +153,7 @@ broken_off() { # SCRIPT OPTIONS...
         valid
         [[ $(idle 'map("\(.status) \(.subject): \(.message)")[]') == "$unreached" ]]
         jq -e 'all(.findings[]; .status != "error" or .check == "run") and any(.findings[]; .status == "pass")' <<<"$output"
-        [ "$status" = $([[ $way == *INT* ]] && echo 3 || echo 1) ]
+        [ "$status" = "$([[ $way == *INT* ]] && echo 3 || echo 1)" ]
     done
     run --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" "$BIN/portcheck" --hosts node0,node1 \
         --idle 4h --budget 5s --json
