@@ -1,6 +1,6 @@
 /* What a line about torch means beside others: a SyncBatchNorm where there are no ranks, a buffer
- * that DDP changed, one rank that works on when the others have gone, and why NCCL cannot start
- * CUDA. */
+ * that DDP changed, models that did not arrive, one rank that works on when the others have gone,
+ * and why NCCL cannot start CUDA. */
 #include "probes/log/explain.h"
 
 enum {
@@ -156,10 +156,42 @@ static void without_srun(const struct why *w, struct arena *a, struct explanatio
 				arena_printf(a, "members of a job of %ld are missing", m->total));
 }
 
+static const struct log_event *said_by(const struct cause *c, long rank)
+{
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (c->record->events.v[i].who.rank == rank)
+			return &c->record->events.v[i];
+	return NULL;
+}
+
+/* Who failed by itself sent nothing: no network lost it. */
+static void sent_nothing(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-126"), *models = explain_find(x, "PT-009"), *own;
+	const char *named = c && c->first ? strstr(c->first->text, "while rank ") : NULL;
+	long rank = named ? strtol(named + strlen("while rank "), NULL, 10) : -1;
+
+	for (size_t i = 0; named && i < x->causes.n; i++) {
+		const struct log_event *e;
+
+		own = &x->causes.v[i];
+		e = own == c || own == models || own->is_over ? NULL : said_by(own, rank);
+		if (!e || (own->sig->tier != TIER_ROOT && !streq(own->sig->id, "APP-001")))
+			continue;
+		own->first = e;
+		explain_raise(own, LIKELY, "so the others got nothing of its model");
+		c->weight = FAINT;
+		if (models)
+			models->weight = FAINT;
+		return;
+	}
+}
+
 void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 {
 	norm_of_one(x);
 	state_of_others(x);
+	sent_nothing(x);
 	buffers(w, a, x);
 	works_on_alone(w, x);
 	nccl_and_driver(w, a, x);

@@ -63,6 +63,15 @@ static bool is_left_alone(const struct cause *c)
 	return streq(c->sig->id, "PT-022") && !is_repeated(c);
 }
 
+/* The host of torch's store went, without a word, before others had left. */
+static bool is_store_gone(const struct cause *c)
+{
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (!strstr(c->record->events.v[i].text, " failed on SocketImpl("))
+			return false;
+	return streq(c->sig->id, "CON-043");
+}
+
 /* Connections break and processes grumble when everybody leaves. */
 static bool is_farewell(const struct why *w, const struct cause *c)
 {
@@ -71,7 +80,8 @@ static bool is_farewell(const struct why *w, const struct cause *c)
 	if (!p || !((p->finish && c->first->line > p->finish) ||
 		    (p->ending.well && !p->ending.is_of_tests && c->first->line > p->ending.well)))
 		return false;
-	return is_dismissed(w, c) || is_left_alone(c) || c->sig->tier == TIER_WRAPPER ||
+	return is_dismissed(w, c) || is_left_alone(c) || is_store_gone(c) ||
+	       c->sig->tier == TIER_WRAPPER ||
 	       (c->sig->tier == TIER_GENERIC && !c->first->after_traceback);
 }
 
