@@ -67,7 +67,7 @@ static void draw_ports(const struct mesh_self *s, const struct mesh_card *c, por
 }
 
 /* What a name stands for is drawn by lot, in part: where no launcher of ours has done that for all
- * of them, rank 0's are everybody's. */
+ * of them, rank 0's are everybody's, whatever they were told themselves. */
 static int agree(struct mesh_self *s, struct mesh_opts *own, const struct port_env *env,
 		 struct err *e)
 {
@@ -76,14 +76,17 @@ static int agree(struct mesh_self *s, struct mesh_opts *own, const struct port_e
 	const void *text;
 	size_t n;
 
-	if (!own->ports || s->relay)
+	if (s->relay)
 		return 0;
 	if (!s->me) {
-		text = ports_spell(own->ports, s->a);
+		text = own->ports ? ports_spell(own->ports, s->a) : "";
 		return rdzv_set(s->rdzv, key, text, strlen(text), e);
 	}
 	if (rdzv_get(s->rdzv, key, s->a, &text, &n, e))
 		return -1;
+	own->ports = NULL;
+	if (!n) /* rank 0 was told of none */
+		return 0;
 	ports = arena_alloc(s->a, sizeof(*ports));
 	own->ports = ports;
 	return ports_parse(arena_strndup(s->a, text, n), env, s->a, ports, e);

@@ -283,6 +283,22 @@ X
         | ($asked | length == 12) and $seen == $asked' <<<"$output"
 }
 
+@test "mesh: started by a foreign launcher with different --ports, those of rank 0 are asked" {
+    local theirs
+    for theirs in '' '--ports 40005'; do
+        run -0 --separate-stderr mesh 2 '
+            rank() { # NODE OPTIONS...
+                $WINDSOCK_RSH node$1 "env RANK=$1 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 GROUP_RANK=$1 \
+                    TORCHELASTIC_RUN_ID=x MASTER_ADDR=node0 MASTER_PORT=29500 $P --json ${*:2}"
+            }
+            P=$1
+            rank 1 '"$([[ $theirs ]] || echo --ports 40001,40002)"' &
+            rank 0 '"$theirs"' && wait'
+        jq -e --arg theirs "$theirs" '(.data.targets | map(select(.to == "node1").port)) as $asked
+            | if $theirs == "" then ($asked | length == 4) and ($asked - [40001, 40002] == $asked) else $asked == [40005] end' <<<"$output"
+    done
+}
+
 # Every way was found: now it is measured what goes through.
 measuring='until (($(cat /sys/class/net/eth0/statistics/[rt]x_bytes | paste -sd+) > 20000000)) || ! kill -0 $run; do sleep 0.05; done'
 
