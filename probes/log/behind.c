@@ -91,15 +91,21 @@ static const struct actor *most_others(const struct actors *t, const struct acto
 	return best;
 }
 
+/* Of those that others are ahead of; groups whose ranks are all at one number do not count. */
 static const struct actor *lowest(const struct actors *t)
 {
-	const struct actor *low = NULL;
+	const struct actor *low = NULL, *alike = NULL;
 
 	for (size_t i = 0; i < t->v.n; i++) {
 		const struct actor *y = &t->v.v[i];
 
-		if (is_counted_by_all(y) && (!low || y->seq < low->seq))
+		if (!is_counted_by_all(y) || (low && y->seq >= low->seq) ||
+		    (alike && is_at(y, alike)))
+			continue;
+		if (most_others(t, y))
 			low = y;
+		else
+			alike = y;
 	}
 	return low;
 }
