@@ -59,8 +59,8 @@ static void others_ports_are_theirs(void **state UNUSED)
 static void torchs_own_stays(void **state UNUSED)
 {
 	static const char *const lines[] = {
-		"[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:8000 "
-		"(errno: 98 - Address already in use).",
+		("[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:8000 "
+		 "(errno: 98 - Address already in use)."),
 		"RuntimeError: Address already in use",
 		"OSError: [Errno 98] Address already in use: ('', 29411)",
 	};
