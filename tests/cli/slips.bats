@@ -47,7 +47,7 @@ windsock -l ubuntu --hosts a|did you mean --rsh?
 windsock --identity key.pem|did you mean --rsh?
 windsock --user ubuntu|did you mean --rsh?
 windsock --ssh 'x'|did you mean --rsh?
-windsock -w n1,n2|did you mean --wait or --hosts?
+windsock -w n1,n2|did you mean --wait, --wait-time or --hosts?
 windsock -N 2|did you mean --nodes or --hosts?
 ifprobe -i eth0|did you mean --ip or --rsh?
 portcheck -s|did you mean --serve?
