@@ -5,7 +5,9 @@
 
 #include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -77,21 +79,34 @@ static void strangers(void **state)
 	talk_close(d);
 }
 
+static pid_t server; /* of the test that runs */
+
+static int end_server(void **state)
+{
+	(void)state;
+	if (server <= 0)
+		return 0;
+	(void)kill(server, SIGKILL);
+	(void)waitpid(server, NULL, 0);
+	server = 0;
+	return 0;
+}
+
 /* A process that takes one connection, answers its hello with @word, and does @then. */
-static pid_t listener(struct talk *t, char word, void (*then)(int fd))
+static void listener(struct talk *t, char word, void (*then)(int fd))
 {
 	AUTO_CLOSE int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t n = sizeof(t->to);
 	char hello[TALK_HELLO];
-	pid_t pid;
 	int fd;
 
 	assert_int_equal(bind(s, &t->to.sa, sizeof(t->to.v4)) || listen(s, 1) ||
 				 getsockname(s, &t->to.sa, &n),
 			 0);
-	pid = fork();
-	if (pid)
-		return pid;
+	server = fork();
+	assert_true(server >= 0);
+	if (server)
+		return;
 	fd = accept(s, NULL, NULL);
 	if (recv(fd, hello, sizeof(hello), MSG_WAITALL) == TALK_HELLO)
 		(void)!send(fd, &word, 1, MSG_NOSIGNAL);
@@ -114,7 +129,7 @@ static void other_words(void **state)
 	struct err e = {0};
 
 	(void)state;
-	assert_true(listener(&t, 'H', hang_up) > 0);
+	listener(&t, 'H', hang_up);
 	assert_int_equal(talk_run(&t, 1, 1, 3 * NS_PER_S, -1, &e), 0);
 	assert_int_equal(t.state, TALK_UNREACHED);
 	assert_true(t.accepted && t.heard);
@@ -129,7 +144,7 @@ static void stall(void **state)
 
 	(void)state;
 	t.bytes = 64 << 20;
-	assert_true(listener(&t, '\0', wait_long) > 0);
+	listener(&t, '\0', wait_long);
 	assert_int_equal(talk_run(&t, 1, 1, NS_PER_S / 2, -1, &e), 0);
 	assert_int_equal(t.state, TALK_STALLED);
 	assert_true(now_ns() - start < 2500 * NS_PER_MS);
@@ -152,7 +167,7 @@ static void no_end(void **state)
 
 	(void)state;
 	t.bytes = UINT64_C(1) << 30;
-	assert_true(listener(&t, '\0', drip) > 0);
+	listener(&t, '\0', drip);
 	assert_int_equal(talk_run(&t, 1, 1, NS_PER_S / 4, -1, &e), 0);
 	assert_int_equal(t.state, TALK_STALLED);
 	assert_true(t.began);
@@ -182,7 +197,7 @@ static void late(void **state)
 
 	(void)state;
 	t.bytes = 64 << 10;
-	assert_true(listener(&t, '\0', read_late) > 0);
+	listener(&t, '\0', read_late);
 	assert_int_equal(talk_run(&t, 1, 1, 3 * NS_PER_S, -1, &e), 0);
 	assert_int_equal(t.state, TALK_DONE);
 	assert_true(t.took_ns >= (LATE_MS - 100) * NS_PER_MS);
@@ -231,11 +246,15 @@ static void stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many),	     cmocka_unit_test(for_a_while),
-		cmocka_unit_test(strangers), cmocka_unit_test(stall),
-		cmocka_unit_test(late),	     cmocka_unit_test(ports),
-		cmocka_unit_test(stopped),   cmocka_unit_test(other_words),
-		cmocka_unit_test(no_end),
+		cmocka_unit_test(many),
+		cmocka_unit_test(for_a_while),
+		cmocka_unit_test(strangers),
+		cmocka_unit_test_teardown(stall, end_server),
+		cmocka_unit_test_teardown(late, end_server),
+		cmocka_unit_test(ports),
+		cmocka_unit_test(stopped),
+		cmocka_unit_test_teardown(other_words, end_server),
+		cmocka_unit_test_teardown(no_end, end_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
