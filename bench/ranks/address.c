@@ -20,9 +20,7 @@ static int check_list(const struct rdzv_member *own, struct err *e)
 		return 0;
 	err_set(e, ERR_SYS, "%.60s does not know the address that other hosts reach it at: %.300s",
 		own->host, why.msg);
-	e->typed = why.typed;
-	memcpy(e->hint, why.hint, sizeof(e->hint));
-	return -1;
+	return err_hint_of(e, &why);
 }
 
 int rank_address(struct rdzv *r, union addr *ret, struct err *e)

@@ -231,8 +231,7 @@ static void name_the_keeper(const struct meeting *m, struct err *e)
 	    !starts_with(was.msg, RDZV_NOT_FOUND))
 		return;
 	(void)err_set(e, was.kind, "rank 0 was not reached: %s", was.msg);
-	memcpy(e->hint, was.hint, sizeof(e->hint));
-	e->typed = was.typed;
+	(void)err_hint_of(e, &was);
 }
 
 /* Rank 0 keeps the rendezvous here, and was itself sent elsewhere: behind an address translation

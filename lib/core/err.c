@@ -71,6 +71,13 @@ int err_hint(struct err *e, const char *fmt, ...)
 	return -1;
 }
 
+int err_hint_of(struct err *e, const struct err *of)
+{
+	memmove(e->hint, of->hint, sizeof(e->hint));
+	e->typed = of->typed;
+	return -1;
+}
+
 int err_command(struct err *e, const char *fmt, ...)
 {
 	va_list ap;

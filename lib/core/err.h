@@ -32,6 +32,8 @@ int err_sys(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 int err_fork(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 /* What to do next, in words. Only the hint changes. */
 int err_hint(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+/* What helps with @of helps here. */
+int err_hint_of(struct err *e, const struct err *of);
 /* What to type next: a command for a shell. */
 int err_command(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 /* The hint as a fix (lib/core/fix.h), NULL: there is none; and a fix as the hint. */

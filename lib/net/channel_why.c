@@ -58,6 +58,5 @@ void why_refused(struct channel *c, struct err *e)
 
 	c->error = EPROTO;
 	err_set(e, ERR_SYS, "%s: %s", peer_name(c, &buf), said.msg);
-	err_hint(e, "%s", said.hint);
-	e->typed = said.typed;
+	err_hint_of(e, &said);
 }
