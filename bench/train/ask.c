@@ -5,8 +5,8 @@
 enum { BATCH = 32, EXPECT = 90, CHECKPOINT_BYTES = 64 << 20 };
 #define RATE 0.02
 enum { LARGE_BATCH = 16, LARGE_VALIDATION = 64 }; /* a minute's work is too much */
-#define LARGE_RATE                                                                                 \
-	0.01 /* of one rank's few steps, twice that learns nothing with every third seed */
+/* Of one rank's few steps: twice that learns nothing with every third seed. */
+#define LARGE_RATE 0.01
 /* What is made, unless told: so many samples, and where they would be fewer than so many
  * steps of an epoch, more: with many ranks or a large batch two epochs are too few steps
  * to learn anything, and a verdict about accuracy would be left out. */

@@ -167,6 +167,11 @@ const char *who_text(struct arena *a, const struct log_who *w)
 	return *w->host ? arena_strdup(a, w->host) : "a rank";
 }
 
+const char *actor_place_text(struct arena *a, const struct actor *p)
+{
+	return p->place ? arena_printf(a, " (%s)", p->place) : "";
+}
+
 bool actors_share_group(const struct actor *p, const struct actor *q)
 {
 	return !*p->group || !*q->group || streq(p->group, q->group);
@@ -186,8 +191,6 @@ struct waiters actors_waiting(const struct actors *t)
 		w.n++;
 		if (!w.behind || y->seq < w.behind->seq)
 			w.behind = y;
-		if (!w.ahead || y->seq > w.ahead->seq)
-			w.ahead = y;
 	}
 	return w;
 }

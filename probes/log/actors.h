@@ -70,9 +70,11 @@ const struct offer *actors_card(const struct actors *t, const struct actor *who,
 /* Those that timed out in a collective, and how many ranks there are. */
 struct waiters {
 	int n, nranks;
-	const struct actor *behind, *ahead; /* by number; NULL: nobody waited */
+	const struct actor *behind; /* the lowest number; NULL: nobody waited */
 };
 struct waiters actors_waiting(const struct actors *t);
+/* " (train.py line 9, in step)", "": where it was is not known. */
+const char *actor_place_text(struct arena *a, const struct actor *p);
 /* Both may have timed out in one process group: torch does not say it on every line. */
 bool actors_share_group(const struct actor *p, const struct actor *q);
 /* Is that the process which speaks there? */

@@ -64,9 +64,9 @@ static const char *call_text(struct arena *a, const struct actor *p)
 	const char *of = p->numel < 0 ? ""
 				      : arena_printf(a, " of %ld element%s", p->numel,
 						     p->numel == 1 ? "" : "s");
-	const char *in = p->place ? arena_printf(a, " (%s)", p->place) : "";
 
-	return arena_printf(a, "%s number %lld%s%s", p->op, (long long)p->seq, of, in);
+	return arena_printf(a, "%s number %lld%s%s", p->op, (long long)p->seq, of,
+			    actor_place_text(a, p));
 }
 
 /* The number at which most of those stand that are not where @one is. */

@@ -11,7 +11,6 @@ enum {
 	MORE = 6,   /* than what it explains */
 	IMEX = 86,  /* nearly always that */
 	FAINT = 46, /* seen, and not what ended the job */
-	SAID = 40,  /* better by another */
 };
 
 /* What torch says that the GPU has, in GiB: "GPU 3 has a total capacity of 4.75 GiB", and formerly
@@ -163,13 +162,11 @@ static void in_a_step(struct explanation *x)
 	if (!none || none->is_over || !none->first || c->first->file != none->first->file ||
 	    explain_says(none, "not compiled with CUDA"))
 		return;
-	explain_reason(c, none, none->weight + MORE,
-		       explain_says(c, "gpus-per-task")
-			       ? "--gpus-per-task gives each task a GPU, and a node's tasks share "
-				 "one container"
-			       : "it is a container of a Slurm step");
-	c->first = none->first;
-	none->weight = SAID;
+	explain_instead(c, none, none->first, none->weight + MORE,
+			explain_says(c, "gpus-per-task")
+				? "--gpus-per-task gives each task a GPU, and a node's tasks share "
+				  "one container"
+				: "it is a container of a Slurm step");
 }
 
 /* Over a channel with GPUDirect it is the GPU's memory that the NIC may not reach. */

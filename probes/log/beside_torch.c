@@ -35,9 +35,7 @@ static void norm_of_one(struct explanation *x)
 	c->weight = 0;
 	if (!shortly_before(c, e))
 		return;
-	c->first = e;
-	explain_reason(c, none, none->weight + MORE, "it was raised in the model's BatchNorm");
-	none->weight = FAINT;
+	explain_instead(c, none, e, none->weight + MORE, "it was raised in the model's BatchNorm");
 }
 
 /* A state that was saved for other shards meets the first gradients. */
@@ -51,9 +49,7 @@ static void state_of_others(struct explanation *x)
 	c->weight = 0;
 	if (!e || !shortly_before(c, e) || any->is_over)
 		return;
-	c->first = e;
-	explain_reason(c, any, LIKELY, "it was raised in the optimizer's step");
-	any->weight = FAINT;
+	explain_instead(c, any, e, LIKELY, "it was raised in the optimizer's step");
 }
 
 /* There is DDP, or a launcher of ranks. */
@@ -128,15 +124,13 @@ static void nccl_and_driver(const struct why *w, struct arena *a, struct explana
 	c->weight = 0;
 	if (!any || !cuda || (!is_older && (driver || !is_test)))
 		return;
-	c->first = any->first;
-	explain_reason(c, any, any->weight + MORE,
-		       is_older
-			       ? arena_printf(a, "CUDA %ld.%ld, and the driver serves %ld.%ld",
-					      cuda / 1000, cuda % 1000 / 10, driver / 1000,
-					      driver % 1000 / 10)
-			       : arena_printf(a, "CUDA %ld.%ld: does nvidia-smi say at least that?",
-					      cuda / 1000, cuda % 1000 / 10));
-	any->weight = FAINT;
+	explain_instead(c, any, any->first, any->weight + MORE,
+			is_older ? arena_printf(a, "CUDA %ld.%ld, and the driver serves %ld.%ld",
+						cuda / 1000, cuda % 1000 / 10, driver / 1000,
+						driver % 1000 / 10)
+				 : arena_printf(a,
+						"CUDA %ld.%ld: does nvidia-smi say at least that?",
+						cuda / 1000, cuda % 1000 / 10));
 	any = explain_find(x, "GPU-031");
 	if (any && any->first && event_shares_line(any->first, c->first))
 		any->weight = FAINT;

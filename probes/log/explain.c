@@ -65,6 +65,16 @@ void explain_reason(struct cause *c, const struct cause *effect, int weight, con
 	explain_raise(c, weight, because);
 }
 
+void explain_instead(struct cause *c, struct cause *of, const struct log_event *e, int weight,
+		     const char *because)
+{
+	enum { SAID_BETTER = 40 };
+
+	c->first = e;
+	explain_reason(c, of, weight, because);
+	of->weight = SAID_BETTER;
+}
+
 bool explain_says(const struct cause *c, const char *words)
 {
 	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)

@@ -118,6 +118,9 @@ void explain_suspect(struct cause *c, int weight, const char *because);
 void explain_raise(struct cause *c, int weight, const char *because);
 /* @c is the reason of @effect, and mostly stands before it. */
 void explain_reason(struct cause *c, const struct cause *effect, int weight, const char *because);
+/* ... and says at @e better what @of does, which is left as a remark. */
+void explain_instead(struct cause *c, struct cause *of, const struct log_event *e, int weight,
+		     const char *because);
 /* Where it stands before @effect it goes by its id, if that is shared and its own is not. */
 void kin_adopt(struct cause *c, const struct cause *effect);
 /* Of sorted causes: the best of each family stands for it. */

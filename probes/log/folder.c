@@ -1,5 +1,4 @@
 #include "probes/log/folder.h"
-#include "probes/log/endless.h"
 
 #include "lib/core/log.h"
 #include "lib/core/quote.h"

@@ -64,7 +64,7 @@ static const char *call_text(struct arena *a, const struct actor *p)
 	const char *what =
 		p->numel < 0 ? p->op : arena_printf(a, "%s of %ld elements", p->op, p->numel);
 
-	return p->place ? arena_printf(a, "%s (%s)", what, p->place) : what;
+	return arena_printf(a, "%s%s", what, actor_place_text(a, p));
 }
 
 static int elsewhere_weight(const struct actor *p, const struct actor *q)
@@ -116,11 +116,6 @@ static int find_silent(const struct actors *t, int nranks)
 }
 
 /* " (train.py line 9, in step)", or nothing. */
-static const char *place_text(struct arena *a, const struct actor *p)
-{
-	return p->place ? arena_printf(a, " (%s)", p->place) : "";
-}
-
 /* Who waited in which collective, who is behind, who never said a word. */
 static void waiting(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -133,13 +128,11 @@ static void waiting(struct why *w, struct arena *a, struct explanation *x)
 				    "%d ranks waited in %s number %lld%s; rank %d never said that "
 				    "it did: look there",
 				    waits.n, waits.behind->op, (long long)waits.behind->seq,
-				    place_text(a, waits.behind), absent);
+				    actor_place_text(a, waits.behind), absent);
 	if (!said)
 		return;
 	*LIST_ADD(a, &x->notes) = said;
-	explain_suspect(explain_find(x, "PT-006"), BEHIND, said);
-	if (explain_find(x, "PT-006"))
-		explain_find(x, "PT-006")->because = said;
+	explain_raise(explain_find(x, "PT-006"), BEHIND, said);
 }
 
 /* About as long as ranks wait: ten minutes, and so on. */

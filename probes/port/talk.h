@@ -56,9 +56,8 @@ struct talk {
 };
 /*
  * At most @parallel at a time. No progress for @stall_ns ends one, and so does some now and then:
- * its bulk has TALK_STALLS times that in all, beside for_ns. Returns early when interrupt_pending()
- * or when
- * @stop_fd becomes readable (-1: none).
+ * its bulk has TALK_STALLS times that in all, beside for_ns. Returns early when
+ * interrupt_pending() or when @stop_fd becomes readable (-1: none).
  */
 int talk_run(struct talk *v, size_t n, size_t parallel, uint64_t stall_ns, int stop_fd,
 	     struct err *e) MUST_CHECK;
