@@ -105,8 +105,8 @@ $(O)/flags: FORCE
 include plugins.mk
 
 # All that is C, once, whatever it would be linked with: for a compiler that only says what it
-# thinks of it (CC='clang -fsyntax-only' CXX=true), and makes nothing.
-look: $(call obj,%) $(UNIT:%=$(O)/tests/unit/%.o) $(LAB:%=$(O)/tests/lab/%.o) \
+# thinks of it (CC='clang -fsyntax-only' CXX=true), and makes nothing. SEEN: sources it knows.
+look: $(filter-out $(SEEN:%.c=$(O)/%.o),$(call obj,%)) $(UNIT:%=$(O)/tests/unit/%.o) $(LAB:%=$(O)/tests/lab/%.o) \
       $(foreach p,$(PLUGINS),$(objects_$p)) fakes
 
 # --- what the option tables say, as man pages and completions ------------------
