@@ -130,15 +130,6 @@ static void where_all_lose_nobody_is_named(void **state)
 	assert_true(found.n == 2 && found.v[0].kind == LOSSY_NODE);
 }
 
-static size_t of_few(double lost, struct arena *a, slow_list *ret_suspects)
-{
-	const struct slow_input in = {.n = N, .gbps = gbps, .sent = sent, .again = again};
-
-	again[1 * N + 3] = lost;
-	slow_suspects(&in, a, ret_suspects);
-	return find(a).n;
-}
-
 /* As many as a quarter of a MiB is: what one of them makes is no share. */
 static void few_packets(double lost_by_each)
 {
@@ -147,6 +138,41 @@ static void few_packets(double lost_by_each)
 		sent[i] *= 230. / PACKETS;
 		again[i] = lost_by_each;
 	}
+}
+
+/* Two nodes lose a little more than the others: that is proof of loss, and not of who it is. */
+static void who_loses_no_more_than_the_rest_is_not_named(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	few_packets(1);
+	for (int i = 0; i < N * N; i++)
+		again[i] = i / N == 1 || i / N == 2 ? 4 : 1 + (i / N + i % N) % 2;
+	found = find(&a);
+	assert_true(found.n == 1 && found.v[0].kind == LOSSY_MOST);
+	few_packets(0.9);
+	again[1 * N + 3] = 5; /* a link */
+	found = find(&a);
+	assert_int_equal(found.n, 0);
+	again[1 * N + 3] = 20;
+	found = find(&a);
+	assert_true(found.n == 1 && found.v[0].kind == LOSSY_LINK && found.v[0].b == 3);
+	few_packets(0.5);
+	for (int p = 0; p < N; p++)
+		again[1 * N + p] = 20;
+	found = find(&a);
+	assert_true(found.n == 1 && found.v[0].kind == LOSSY_NODE && found.v[0].a == 1);
+}
+
+static size_t of_few(double lost, struct arena *a, slow_list *ret_suspects)
+{
+	const struct slow_input in = {.n = N, .gbps = gbps, .sent = sent, .again = again};
+
+	again[1 * N + 3] = lost;
+	slow_suspects(&in, a, ret_suspects);
+	return find(a).n;
 }
 
 static void a_packet_lost_of_few_is_chance(void **state)
@@ -364,6 +390,7 @@ int main(void)
 		cmocka_unit_test(by_turns_with_proven_pairs),
 		cmocka_unit_test(who_loses),
 		cmocka_unit_test(where_all_lose_nobody_is_named),
+		cmocka_unit_test(who_loses_no_more_than_the_rest_is_not_named),
 		cmocka_unit_test(a_packet_lost_of_few_is_chance),
 		cmocka_unit_test(what_is_chance_of_each_is_none_of_all),
 		cmocka_unit_test(two_nodes_blame_nobody),
