@@ -178,6 +178,7 @@ static void fill_verdict(struct asked *q, struct arena *a)
 	v->plot = v->plot_here ? NULL : q->plot;
 	*LIST_ADD(a, &q->plot_with) = NULL;
 	v->plot_with = q->plot_with.v;
+	v->together = q->job.rank.together;
 }
 
 int asked_job(struct asked *q, const struct where_role *role, struct arena *a, struct err *e)

@@ -121,6 +121,8 @@ static void judge(const struct story *s, const struct at_once *is, double limit,
 
 static const char *why_not(const struct story *s)
 {
+	if (!s->at_once.told)
+		return "not measured: the run ended before pairs were tried at once";
 	if (s->at_once.share_machine)
 		return "not measured: ranks share a machine, whose processors and memory pairs at "
 		       "once would measure";
@@ -166,7 +168,7 @@ void at_once_say(const struct story *s, const struct verdict_opts *o)
 	struct at_once is;
 	struct finding *f;
 
-	if (!s->at_once.told)
+	if (!s->at_once.told && !o->together)
 		return;
 	f = report_find(s->r, "pair.together", NULL);
 	is = at_once_judge(&s->at_once.pairs, s->a);

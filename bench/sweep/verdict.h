@@ -20,6 +20,7 @@ struct verdict_opts {
 	const char *const *plot_with;		      /* other runs' files; NULL-terminated */
 	const char *const *argv;		      /* behind the program's name */
 	bool pairs;				      /* show their matrix */
+	bool together; /* asked for: say it where it came to nothing */
 };
 
 /* Ends the table and says everything. -1: we could not do our job. */

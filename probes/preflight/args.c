@@ -26,6 +26,8 @@ static void expect_args(const struct preflight *p, str_list *args)
 		arena_printf(p->a, "--samples=%zu", samples < SAMPLES_MAX ? samples : SAMPLES_MAX);
 }
 
+bool preflight_at_once(const struct preflight *p) { return p->width >= TOGETHER_HOSTS; }
+
 const char *const *preflight_args(const struct preflight *p, enum stage_id id, const char *hosts)
 {
 	str_list args = {0};
@@ -40,7 +42,7 @@ const char *const *preflight_args(const struct preflight *p, enum stage_id id, c
 		*LIST_ADD(p->a, &args) = "--np=2";
 	if (id == S_PAIRS)
 		*LIST_ADD(p->a, &args) = "--pairs";
-	if (id == S_PAIRS && p->width >= TOGETHER_HOSTS)
+	if (id == S_PAIRS && preflight_at_once(p))
 		*LIST_ADD(p->a, &args) = "--together";
 	if (id == S_SLOW)
 		*LIST_ADD(p->a, &args) = "--find-slow";

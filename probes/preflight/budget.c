@@ -16,6 +16,8 @@
 enum { SLACK = 6 }; /* a busy host: so many times what one takes of a quiet one */
 #define QUICKEST 0.25
 static const uint64_t GPU_START_NS = 10 * NS_PER_S;
+static const uint64_t AT_ONCE_NS =
+	4 * NS_PER_S; /* ncclbench --together, of as many hosts as there are */
 /* So long beyond its deadline portcheck waits for a host to begin; and to say which one did not. */
 static const uint64_t BEGIN_NS = 25 * NS_PER_S;
 static const uint64_t MARGIN_NS = NS_PER_S; /* to end what is cut short */
@@ -33,9 +35,15 @@ static uint64_t start_ns(enum stage_id id)
 	return trains && sysroot_exists("/proc/driver/nvidia/version") ? GPU_START_NS : 0;
 }
 
+static uint64_t at_once_ns(const struct preflight *p, enum stage_id id)
+{
+	return id == S_PAIRS && preflight_at_once(p) ? AT_ONCE_NS : 0;
+}
+
 static uint64_t need_ns(const struct preflight *p, enum stage_id id)
 {
-	return stages[id].estimate_ms * NS_PER_MS + per_host_ns(p, id) + start_ns(id);
+	return stages[id].estimate_ms * NS_PER_MS + per_host_ns(p, id) + start_ns(id) +
+	       at_once_ns(p, id);
 }
 
 static uint64_t scaled(uint64_t ns, double by) { return (uint64_t)((double)ns * by); }

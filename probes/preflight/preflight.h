@@ -148,6 +148,8 @@ void preflight_run_part(struct preflight *p, enum stage_id id, const char *const
  * nothing of it becomes a finding: it was measured once more. */
 cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *const *args,
 			 bool takes);
+/* ncclbench tries pairs of hosts at once, too (--together), which takes a while longer. */
+bool preflight_at_once(const struct preflight *p);
 /* What the collectives (training) of this tier are asked. */
 const char *const *preflight_args(const struct preflight *p, enum stage_id id, const char *hosts);
 

@@ -441,6 +441,27 @@ static void many_rows_have_their_own_cases(void **state)
 	free(rows);
 }
 
+/* Pairs were all measured, and then somebody pressed Ctrl-C. */
+static void what_was_asked_for_and_not_begun_is_said(void **state)
+{
+	const struct verdict_opts asked = {.pairs = true, .together = true}, not = {.pairs = true};
+	const struct verdict_opts *const each[] = {&not, &asked};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(each); i++) {
+		struct story_opts o;
+		struct story s;
+		struct report *r = told(&s, &o, "b", NULL, 0);
+
+		tell(&s, "{\"ev\":\"units\",\"ranks\":[0,1],\"rails\":[]}");
+		tell(&s, "{\"ev\":\"pair\",\"a\":0,\"b\":1,\"rail\":-1,\"gbps\":1}");
+		tell(&s, "{\"ev\":\"pair\",\"a\":1,\"b\":0,\"rail\":-1,\"gbps\":1}");
+		verdict_pairs(&s, each[i]);
+		assert_int_equal(report_count(r, ST_SKIP), i);
+		over(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +479,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_compared_is_not_counted),
 		cmocka_unit_test(a_straggler_is_weighed_by_time),
 		cmocka_unit_test(many_rows_have_their_own_cases),
+		cmocka_unit_test(what_was_asked_for_and_not_begun_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
