@@ -117,24 +117,39 @@ const char *agent_data_addr(const union addr *peer, struct arena *a)
 	return known ? arena_strdup(a, addr_print(&x, &t)) : "127.0.0.1";
 }
 
-/* Whoever does what a rank has left to do may come to its end, unless it takes long. */
-static void kill_children(bool spare_heirs)
+/* Are there others than heirs among them? */
+static bool kill_children(bool spare_heirs)
 {
 	AUTO(arena_done) struct arena a = {0};
 	DIR *d = opendir("/proc");
+	bool others = false;
 	struct dirent *x;
 	uint64_t pid;
 
-	while (d && (x = readdir(d)))
-		if (!parse_uint(x->d_name, &pid) && parent_of(&a, (pid_t)pid) == getpid() &&
-		    !(spare_heirs && heir_has_inherited((pid_t)pid)))
+	while (d && (x = readdir(d))) {
+		bool is_heir;
+
+		if (parse_uint(x->d_name, &pid) || parent_of(&a, (pid_t)pid) != getpid())
+			continue;
+		is_heir = heir_has_inherited((pid_t)pid);
+		others |= !is_heir;
+		if (!is_heir || !spare_heirs)
 			(void)kill((pid_t)pid, SIGKILL);
+	}
 	if (d)
 		(void)closedir(d);
+	return others;
 }
 
+/*
+ * Whoever does what a rank has left to do may come to its end, unless it takes long. Where others
+ * are left that cannot be killed, since they stand in a file system that does not answer, it waits
+ * for them, and will be there when they have gone on.
+ */
 void agent_reap_all(void)
 {
+	int stuck = 0;
+
 	for (int i = 0; i < REAP_STEPS; i++) {
 		pid_t got = waitpid(-1, NULL, WNOHANG);
 
@@ -142,7 +157,8 @@ void agent_reap_all(void)
 			return; /* no children left */
 		if (got > 0)
 			continue;
-		kill_children(i < HEIR_STEPS); /* their own children come to us then */
+		if (kill_children(i - stuck < HEIR_STEPS)) /* their own children come to us then */
+			stuck = i;
 		(void)poll(NULL, 0, STEP_MS);
 	}
 }

@@ -147,6 +147,12 @@ within() { # SETUP COMMAND...
     mount -o loop image shared 2>/dev/null || skip 'nothing can be mounted here'
     fsfreeze --freeze shared
     save --deadline 2s --seed "$MARK"
+    # whoever writes is still there, and waited for by who will clear up: nobody has to look on
+    for _ in {1..200}; do
+        ps -o ppid= -p "$(pgrep -d, -f -- "--seed $MARK")" | grep -qvx ' *1' || break
+        sleep 0.05
+    done
+    pgrep -f -- "--seed $MARK" | xargs ps -o comm= -p | grep '^heir-'
     fsfreeze --unfreeze shared
     nobody_left
     rmdir shared/lost+found
