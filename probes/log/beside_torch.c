@@ -58,6 +58,16 @@ static bool is_distributed(const struct why *w, const struct cause *c)
 	return w->has_ddp || c->record->nranks > 0;
 }
 
+/* What was changed is a BatchNorm's: its buffers, or weights that were stepped. */
+static bool is_of_norm(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-131");
+
+	if (c)
+		c->weight = 0;
+	return c && !c->is_over;
+}
+
 /* Else it is an error of the program, as others are. */
 static void buffers(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -70,7 +80,7 @@ static void buffers(struct why *w, struct arena *a, struct explanation *x)
 	e = c->first;
 	if (c->is_over)
 		return;
-	if (is_distributed(w, c)) {
+	if (is_distributed(w, c) || is_of_norm(x)) {
 		explain_suspect(c, LIKELY, NULL);
 		return;
 	}
@@ -181,6 +191,39 @@ static void sent_nothing(struct explanation *x)
 	}
 }
 
+/* Python shows the line that did not hold right above a bare AssertionError. */
+static const struct log_event *did_not_hold(const struct cause *c, const struct cause *any)
+{
+	enum { BELOW = 3, AMONG_RANKS = 8 };
+
+	for (size_t i = 0; i < any->record->events.n; i++) {
+		const struct log_event *o = &any->record->events.v[i], *e = shortly_before(c, o);
+		long below = e ? o->line - e->line : 0;
+
+		if (e && ends_with(o->text, "AssertionError") && o->who.rank == e->who.rank &&
+		    below <= (o->who.rank < 0 ? BELOW : AMONG_RANKS))
+			return e;
+	}
+	return NULL;
+}
+
+static void asserted(struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-130"), *any = explain_find(x, "APP-001");
+	const struct log_event *e;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	e = any && !any->is_over ? did_not_hold(c, any) : NULL;
+	if (!e)
+		return;
+	if (strstr(e->text, "is_available"))
+		c = explain_add(w, a, x, "GPU-021");
+	any = explain_find(x, "APP-001"); /* what was added may have moved them */
+	explain_instead(c, any, e, LIKELY, NULL);
+}
+
 void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 {
 	norm_of_one(x);
@@ -190,4 +233,5 @@ void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 	works_on_alone(w, x);
 	nccl_and_driver(w, a, x);
 	without_srun(w, a, x);
+	asserted(w, a, x);
 }

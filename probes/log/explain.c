@@ -324,7 +324,8 @@ static void word(struct why *w, struct arena *a, struct cause *c)
 static void say_frame(struct arena *a, struct cause *c)
 {
 	static const char *const kinds[] = {"APP-001", "DAT-",	"ENV-",	 "PT-018", "PT-021",
-					    "PT-033",  "PT-04", "PT-05", NULL};
+					    "PT-033",  "PT-04", "PT-05", "PT-13",  "PT-14",
+					    "PT-15",   "PT-16", NULL};
 
 	for (size_t i = 0; kinds[i] && !c->because && c->first && c->first->frame; i++)
 		if (starts_with(c->sig->id, kinds[i]))

@@ -255,8 +255,8 @@ static bool is_complaint(const struct why *w, const struct cause *c)
 /* What a program may have caught: nothing, where it came to its end after all. */
 static bool was_caught(const struct why *w, const struct cause *c)
 {
-	static const char *const ids[] = {"DAT-001", "DAT-002", "DAT-006", "HUB-003",
-					  "LIB-003", "LIB-011", "PT-058",  NULL};
+	static const char *const ids[] = {"DAT-001", "DAT-002", "DAT-006", "HUB-003", "LIB-003",
+					  "LIB-011", "PT-058",	"PT-141",  NULL};
 
 	for (size_t i = 0; ids[i]; i++)
 		if (streq(c->sig->id, ids[i]))
