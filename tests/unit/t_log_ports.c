@@ -21,9 +21,8 @@ static const struct {
 	 "TensorBoard", "--port 0"},
 	{"ERROR: the Jupyter server could not be started because port 8888 is not available.",
 	 "Jupyter", "jupyter server stop 8888"},
-	{"ValueError: Ray component gcs_server is trying to use a port number 6379 that is used by "
-	 "other components.",
-	 "Ray's head", "ray stop; ray start --head --port 6380"},
+	{"OSError: [Errno 98] Address already in use: ('10.0.0.4', 6379)", "Ray's head",
+	 "ray stop; ray start --head --port 6380"},
 	{"OSError: Cannot find empty port in range: 7860-7860. You can specify a different port by "
 	 "setting the GRADIO_SERVER_PORT environment variable",
 	 "Gradio", "GRADIO_SERVER_PORT="},
