@@ -203,6 +203,17 @@ static void waited(struct explanation *x)
 	}
 }
 
+/* srun said again and again that it waits for other steps, and nothing else since. */
+static void still_waits(const struct why *w, struct explanation *x)
+{
+	enum { NEAR = 2 /* lines */, TIMES = 3 };
+	struct cause *c = explain_find(x, "SLM-014");
+
+	if (c && !c->is_over && c->record->count >= TIMES &&
+	    w->progress.v[c->record->last_file].lines <= c->record->last_line + NEAR)
+		explain_suspect(c, SILENT, "the log ends while it waits");
+}
+
 /* Each process of a benchmark is a world of its own; several runs in a log are not. */
 static void worlds(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -281,6 +292,7 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 		members(w, a, x, ended);
 		ranks(w, a, x, ended);
 		waited(x);
+		still_waits(w, x);
 		explain_suspect(explain_find(x, "K8S-012"), ended ? SILENT : FAINT,
 				"nothing was heard of the job after it began to connect");
 		if (ended && !w->muster[AGENTS].is_complete)
