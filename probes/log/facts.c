@@ -109,6 +109,11 @@ static void event_seen(struct why *w, struct why_stream *s, const struct log_lin
 	kubetimes_seen(&w->kubetimes, &w->a, s->file, s->line, l);
 }
 
+static void pod_runs(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	podrows_hear(&w->podrows, &w->a, l);
+}
+
 static void task_late(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
 	tasks_hear(&w->tasks, l);
@@ -313,6 +318,7 @@ const struct fact log_facts[] = {
 	{": 100%|", 4000, .learn = heal_downloaded},
 	{"  count: |eprecatedCount: |\"count\": |eprecatedCount\": ", 8000, .learn = event_count},
 	{"lastTimestamp|LastTimestamp|eventTime", 8000, .learn = event_seen},
+	{" Running   ", 8000, .learn = pod_runs},
 	{HEAL_UP_ANCHORS, 40000, .learn = heal_up},
 	{": \"MainThread\"", SAMPLES_MAX, .learn = samples_begin},
 	{"Successfully assigned ", 4000, .learn = heal_scheduled},

@@ -11,8 +11,7 @@ enum {
 	LEAST_AGE = 60, /* s; ages that are counted from the newest event differ by little else */
 };
 
-/* "4m43s", "22m", "1d2h"; 0, and *at untouched, where there is none. */
-static long duration(const char **at)
+long kubetime_duration(const char **at)
 {
 	static const struct {
 		char unit;
@@ -30,7 +29,7 @@ static long duration(const char **at)
 			p = end + 1;
 		}
 	}
-	if (p == *at || !strchr(" \t)", *p))
+	if (p == *at || !strchr(" \t\r)", *p))
 		return 0;
 	*at = p;
 	return total;
@@ -43,7 +42,7 @@ static const char *next_word(const char *p) { return spaces(p + strcspn(p, " \t"
 /* "4m43s", "4m43s (x93 over 24m)"; NULL where there is none. */
 static const char *age_and_times(const char *p, struct happening *ret)
 {
-	ret->age_s = duration(&p);
+	ret->age_s = kubetime_duration(&p);
 	if (!ret->age_s)
 		return NULL;
 	p = spaces(p);
@@ -79,7 +78,7 @@ static void wide(const char *text, struct happening *ret)
 			p--;
 		end = p;
 	}
-	if (duration(&words[0]) && words[1][strspn(words[1], "0123456789")] == ' ' &&
+	if (kubetime_duration(&words[0]) && words[1][strspn(words[1], "0123456789")] == ' ' &&
 	    strchr(words[2], '.'))
 		ret->times = strtol(words[1], NULL, 10);
 }

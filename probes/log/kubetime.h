@@ -33,6 +33,8 @@ struct happening {
 	char object[128]; /* "pod/train-0"; "": not said */
 };
 
+/* "4m43s", "22m", "1d2h" in seconds; 0, and *at untouched, where there is none. */
+long kubetime_duration(const char **at);
 /* Of an item: "count: 93", "lastTimestamp: "2024-05-02T10:18:40Z"". */
 void kubetimes_count(struct kubetimes *k, unsigned file, uint64_t line, const struct log_line *l);
 void kubetimes_seen(struct kubetimes *k, struct arena *a, unsigned file, uint64_t line,

@@ -1,5 +1,7 @@
 /* Events of Kubernetes say how old they are and how often they came (kubetime.h): what was seen
- * last long before another failure that came again and again since was overcome. */
+ * last long before another failure that came again and again since was overcome. So was what
+ * befell a pod that another one has replaced since (podrow.h). */
+#include "lib/core/units.h"
 #include "probes/log/explain.h"
 
 enum {
@@ -56,12 +58,43 @@ static const struct cause *came_since(const struct why *w, const struct explanat
 	return NULL;
 }
 
+/* All lines of @c are rows of pods whose place has been taken; *ret_s: since when at the least. */
+static bool was_replaced(const struct why *w, const struct cause *c, long *ret_s)
+{
+	const struct record *r = c->record;
+
+	*ret_s = 0;
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct podrow row;
+		long age_s;
+
+		if (!podrow_parse(r->events.v[i].text, &row) ||
+		    !podrows_replaced(&w->podrows, &row, &age_s))
+			return false;
+		*ret_s = !i || age_s < *ret_s ? age_s : *ret_s;
+	}
+	return r->events.n && r->count <= r->events.n;
+}
+
+static void say_replaced(const struct why *w, struct arena *a, struct cause *c)
+{
+	struct unit_buf since;
+	long age_s;
+
+	if (c->weight <= REMARK || !was_replaced(w, c, &age_s))
+		return;
+	c->weight = REMARK;
+	c->because = arena_printf(a, "another pod has run in its place for %s",
+				  format_duration(&since, (uint64_t)age_s * NS_PER_S));
+}
+
 void kubevents(const struct why *w, struct arena *a, struct explanation *x)
 {
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];
 		struct happening old, since;
 
+		say_replaced(w, a, c);
 		if (c->weight <= REMARK || !happened(w, c, &old) ||
 		    !came_since(w, x, c, &old, &since))
 			continue;

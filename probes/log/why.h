@@ -14,6 +14,7 @@
 #include "probes/log/exits.h"
 #include "probes/log/ignored.h"
 #include "probes/log/kubetime.h"
+#include "probes/log/podrow.h"
 #include "probes/log/muster.h"
 #include "probes/log/roster.h"
 #include "probes/log/samples.h"
@@ -118,6 +119,7 @@ struct why {
 	struct endpoints endpoints;
 	struct mtus mtus;
 	struct kubetimes kubetimes;
+	struct podrows podrows;
 	struct tasks tasks;
 	struct samples samples;
 	long stalled;	       /* the first rank that Horovod misses; -1: not said */

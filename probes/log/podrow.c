@@ -1,0 +1,84 @@
+#include "probes/log/podrow.h"
+
+#include "lib/core/text.h"
+#include "probes/log/kubetime.h"
+#include "probes/log/said.h"
+
+#include <ctype.h>
+
+enum { OLDER = 2 }; /* times as old: not of one start with the other */
+
+static const char *spaces(const char *p) { return p + strspn(p, " \t"); }
+
+static const char *next_word(const char *p) { return spaces(p + strcspn(p, " \t")); }
+
+/* "0/1": where containers are counted. */
+static bool is_ready(const char *p)
+{
+	size_t of = strspn(p, "0123456789"), have = of && p[of] == '/' ? of + 1 : 0;
+	size_t all = have ? strspn(p + have, "0123456789") : 0;
+
+	return all && strchr(" \t", p[have + all]) && p[have + all];
+}
+
+/* "vllm-7f9c-" of vllm-7f9c-x2k9p, "train-worker-" of train-worker-1. */
+static void owner_of(char *out, size_t size, const char *name)
+{
+	char *dash;
+
+	said_word(out, size, name, " \t");
+	dash = strrchr(out, '-');
+	if (dash)
+		dash[1] = '\0';
+}
+
+/* Behind RESTARTS, which may be "3 (2d ago)". */
+static const char *age_column(const char *restarts)
+{
+	const char *p = next_word(restarts);
+
+	return *p == '(' ? next_word(p + strcspn(p, ")")) : p;
+}
+
+bool podrow_parse(const char *text, struct podrow *ret)
+{
+	const char *name = spaces(text), *ready = next_word(name), *status, *restarts, *age;
+
+	if (*ready && !is_ready(ready)) { /* -A has a column more */
+		name = ready;
+		ready = next_word(name);
+	}
+	if (!is_ready(ready))
+		return false;
+	status = next_word(ready);
+	restarts = next_word(status);
+	if (!isdigit((unsigned char)*restarts))
+		return false;
+	age = age_column(restarts);
+	*ret = (struct podrow){.age_s = kubetime_duration(&age)};
+	owner_of(ret->owner, sizeof(ret->owner), name);
+	said_word(ret->status, sizeof(ret->status), status, " \t");
+	return ret->age_s > 0;
+}
+
+void podrows_hear(struct podrows *p, struct arena *a, const struct log_line *l)
+{
+	struct podrow row;
+
+	if (p->running.n < PODROWS_MAX && podrow_parse(l->text, &row) &&
+	    streq(row.status, "Running"))
+		*LIST_ADD(a, &p->running) = row;
+}
+
+bool podrows_replaced(const struct podrows *p, const struct podrow *failed, long *ret_age_s)
+{
+	for (size_t i = 0; i < p->running.n; i++) {
+		const struct podrow *r = &p->running.v[i];
+
+		if (!streq(r->owner, failed->owner) || r->age_s > failed->age_s / OLDER)
+			continue;
+		*ret_age_s = r->age_s;
+		return true;
+	}
+	return false;
+}

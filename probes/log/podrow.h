@@ -1,0 +1,28 @@
+#ifndef PROBES_LOG_PODROW_H
+#define PROBES_LOG_PODROW_H
+/*
+ * Rows of `kubectl get pods`: a pod that failed long ago stays in the table, beside those that its
+ * controller made in its place. Bounded: of more than PODROWS_MAX running pods nothing is known.
+ */
+#include "lib/core/arena.h"
+#include "probes/log/line.h"
+
+enum { PODROWS_MAX = 1024 };
+
+struct podrow {
+	char owner[128]; /* the pod's name without what its controller put at the end */
+	char status[32]; /* "Running", "Evicted" */
+	long age_s;
+};
+
+struct podrows {
+	LIST(struct podrow) running;
+};
+
+/* False where the line is no such row. */
+bool podrow_parse(const char *text, struct podrow *ret);
+void podrows_hear(struct podrows *p, struct arena *a, const struct log_line *l);
+/* Is there one of the same owner that runs, and is so much younger? *ret: its age. */
+bool podrows_replaced(const struct podrows *p, const struct podrow *failed, long *ret_age_s);
+
+#endif
