@@ -157,6 +157,7 @@ int train_ask_share(struct train_ask *q, uint64_t ranks, struct err *e)
 	q->train.batch = (int)batch;
 	if (isnan(q->train.lr))
 		q->train.lr = rate(&q->train);
+	q->train.is_hasty = q->train.lr > rate(&q->train);
 	if (!q->samples && streq(q->train.data_spec, "synthetic"))
 		q->train.asked = enough(q, ranks);
 	return 0;

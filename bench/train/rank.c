@@ -171,7 +171,7 @@ int rank_prepare(struct rank *r)
 		r->overlap.stream = o->gpu_dev->stream(o->gpu_dev);
 	r->sampler = train_sampler(o);
 	r->hashes = r->word.grads;
-	r->word.bad_step = NO_STEP;
+	r->word.bad_step = r->word.hole_step = NO_STEP;
 	r->word.maker = engine_maker(o->loaded);
 	r->word.processors = processors_usable();
 	r->word.first_processor = processors_allowed_nth(0);

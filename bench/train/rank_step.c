@@ -269,6 +269,18 @@ static float *struck(struct rank *r)
 	return s->grads + (param < s->first[r->net->nparts] ? param : s->first[r->net->nparts - 1]);
 }
 
+/* Of gradients that go to a GPU, or are scaled, others judge: see update(). */
+static void look_for_hole(struct rank *r)
+{
+	const struct shards *s = &r->shards;
+	const float *grads = r->o->is_sharded ? s->grads : r->net->grads;
+	size_t n = r->o->is_sharded ? s->first[r->net->nparts] : r->net->nparams;
+
+	if (r->word.hole_step == NO_STEP && !scaler_is_used(&r->net->scaler) &&
+	    !net_is_finite(grads, n))
+		r->word.hole_step = r->step;
+}
+
 static int end_exchange(struct rank *r)
 {
 	float *scores = r->net->grads + r->net->nparams;
@@ -288,6 +300,8 @@ static int end_exchange(struct rank *r)
 	if (r->overlap.stream)
 		return comm_run(r->comm, &extra, r->e) || touch(r, fault_average) ? -1 : 0;
 	fault_average(&r->o->fault, r->comm->rank, fault_step(r), struck(r));
+	if (!keeps_grads(r))
+		look_for_hole(r);
 	return 0;
 }
 

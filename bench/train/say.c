@@ -158,6 +158,21 @@ int say_bad_rank(const struct run *x)
 	return bad;
 }
 
+int say_hole_rank(const struct run *x)
+{
+	const struct train_word *w = x->res->history.last.words;
+	int bad = say_bad_rank(x), first = -1, n = 0;
+
+	for (int i = 0; i < x->w->size; i++)
+		if (w[i].hole_step != NO_STEP && (first < 0 || w[i].hole_step < w[first].hole_step))
+			first = i;
+	if (first < 0 || (bad >= 0 && w[bad].bad_step <= w[first].hole_step))
+		return -1;
+	for (int i = 0; i < x->w->size; i++)
+		n += w[i].hole_step == w[first].hole_step;
+	return n < x->w->size ? first : -1;
+}
+
 int say_lost_ranks(const struct run *x, int *ret_first)
 {
 	const struct train_word *w = x->res->history.last.words;

@@ -66,25 +66,57 @@ static void say_lost_params(const struct run *x, struct finding *f, int first, i
 		fix_lr(x, f);
 }
 
-void say_finite(const struct run *x)
+/* Before that step all gradients were finite numbers: the sum of these was not. */
+static void say_hole(const struct run *x, struct finding *f, int rank)
 {
-	const struct train_epoch *last = &x->res->history.last;
-	int bad = say_bad_rank(x);
-	bool all = bad >= 0 && are_all_bad(x, last->words[bad].bad_step);
-	int first, lost = say_lost_ranks(x, &first);
-	struct finding *f = say_find(x, "train.finite",
-				     all			    ? -1
-				     : bad < 0 && lost < x->w->size ? first
-								    : bad);
+	finding_set(f, ST_FAIL,
+		    "%s got an average that is no finite number in step %zu, of gradients that all "
+		    "were: what it got of the exchange was wrong",
+		    say_who(x, rank), (size_t)x->res->history.last.words[rank].hole_step);
+	say_fix_exchange(x, f, rank);
+}
+
+/* Steps that are too large end so, too, but the usual ones do not. */
+static void say_bad(const struct run *x, struct finding *f, int rank)
+{
+	uint64_t step = x->res->history.last.words[rank].bad_step;
+	bool all = are_all_bad(x, step);
 
 	if (all)
 		finding_set(f, ST_FAIL,
 			    "all ranks had gradients that are no finite numbers in step %zu: the "
 			    "steps before it were too large",
-			    (size_t)last->words[bad].bad_step);
-	else if (bad >= 0)
+			    (size_t)step);
+	else
 		finding_set(f, ST_FAIL, "%s had a gradient that is no finite number in step %zu",
-			    say_who(x, bad), (size_t)last->words[bad].bad_step);
+			    say_who(x, rank), (size_t)step);
+	if (all || (x->o->is_hasty && step >= x->res->proven_steps))
+		fix_lr(x, f);
+	else
+		say_fix_at(x, f, rank, "ddpsmoke --np 1");
+}
+
+/* Who is to blame; -1: nobody can be told from the others. */
+static int who_is_not_finite(const struct run *x, int bad, int hole)
+{
+	int first, lost = say_lost_ranks(x, &first);
+
+	if (hole >= 0)
+		return hole;
+	if (bad >= 0)
+		return are_all_bad(x, x->res->history.last.words[bad].bad_step) ? -1 : bad;
+	return lost < x->w->size ? first : -1;
+}
+
+void say_finite(const struct run *x)
+{
+	int bad = say_bad_rank(x), hole = say_hole_rank(x), first, lost = say_lost_ranks(x, &first);
+	struct finding *f = say_find(x, "train.finite", who_is_not_finite(x, bad, hole));
+
+	if (hole >= 0)
+		say_hole(x, f, hole);
+	else if (bad >= 0)
+		say_bad(x, f, bad);
 	else if (lost)
 		say_lost_params(x, f, first, lost);
 	else if (x->res->skipped_steps)
@@ -94,10 +126,6 @@ void say_finite(const struct run *x)
 			    (size_t)x->res->skipped_steps);
 	else
 		finding_set(f, ST_PASS, "no gradient was NaN or infinite");
-	if (bad >= 0 && !all && last->words[bad].bad_step < x->res->proven_steps)
-		say_fix_at(x, f, bad, "ddpsmoke --np 1");
-	else if (bad >= 0)
-		fix_lr(x, f);
 	finding_expect(f, "finite numbers");
 	report_add(x->r, f);
 }

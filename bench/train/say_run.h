@@ -18,6 +18,8 @@ const char *say_gpu(const struct run *x, int rank); /* its number; NULL: it is o
 void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fmt, ...)
 	PRINTF(4, 5);
 int say_bad_rank(const struct run *x); /* whose gradient was the first that is not finite; -1 */
+/* Who got no finite average of gradients that all were; -1: nobody, or everybody did. */
+int say_hole_rank(const struct run *x);
 int say_lost_ranks(const struct run *x, int *ret_first); /* whose parameters are not; how many */
 
 /* say_checkpoint.c */

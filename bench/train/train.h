@@ -45,6 +45,7 @@ struct train_opts {
 	const char *const *argv;    /* as it was typed, to be typed again; NULL */
 	double expect;		    /* accuracy, 0..1; 0: whatever it is */
 	bool is_expected;	    /* somebody said so: after few steps, too */
+	bool is_hasty;		    /* somebody asked for larger steps than ours */
 	uint64_t deadline_ns;
 	bool deadline_given; /* as comm_world has it */
 	struct fault fault;
@@ -67,6 +68,7 @@ struct train_word {
 	uint64_t maker;		/* as engine_maker() has it */
 	uint64_t samples, steps;
 	uint64_t bad_step;		     /* the first whose own gradient was not finite */
+	uint64_t hole_step;		     /* ... whose averaged one was not, as it arrived */
 	uint64_t is_lost;		     /* its parameters or statistics are not finite */
 	uint64_t grads[PROVEN_MAX];	     /* hashes of its own gradients of the first steps */
 	uint64_t before[PROVEN_MAX + 1];     /* hashes of the parameters before (and after) them */
