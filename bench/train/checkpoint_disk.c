@@ -1,8 +1,7 @@
 #include "bench/train/checkpoint_disk.h"
 
+#include "bench/train/checkpoint_why.h"
 #include "lib/core/aside.h"
-#include "lib/core/file.h"
-#include "lib/core/fix.h"
 #include "lib/core/heir.h"
 #include "lib/core/units.h"
 #include "lib/host/mounts.h"
@@ -61,16 +60,17 @@ static void copy_text(char *to, size_t n, const char *from)
 	(void)snprintf(to, n, "%.*s", (int)n - 1, from);
 }
 
-/* Reads errno: where it is the folder, with what to do. */
+/* Reads errno: where it is the folder, with what to do. Cut off, a command would be another. */
 static void failed(struct work *w, const struct err *e)
 {
 	struct checkpoint_deed *deed = &w->said.deed;
 	AUTO(arena_done) struct arena a = {0};
+	bool is_whole = strlen(e->hint) + 1 < sizeof(e->hint);
 
 	deed->state = CHECKPOINT_FAILED;
 	deed->why = errno;
 	copy_text(deed->said, sizeof(deed->said), e->msg);
-	copy_text(deed->hint, sizeof(deed->hint), err_fix(e, &a) ?: "");
+	copy_text(deed->hint, sizeof(deed->hint), is_whole ? err_fix(e, &a) ?: "" : "");
 }
 
 static void note_place(struct work *w, int fd, struct arena *a)
@@ -100,11 +100,8 @@ static int look_at_dir(struct work *w, struct arena *a)
 		note_place(w, fd, a);
 		return 0;
 	}
-	err_sys(&e, "there is no folder %.100s", w->d->dir);
 	w->said.deed.is_unseen = errno == ENOENT;
-	(void)err_command(&e, "mkdir -p %.100s   # or mount it there", w->d->dir);
-	if (errno != ENOENT)
-		(void)err_hint(&e, "name a folder that every rank can write");
+	checkpoint_why_absent(w->d->dir, &e);
 	failed(w, &e);
 	return -1;
 }
@@ -143,7 +140,7 @@ static void do_make(struct work *w, struct arena *a)
 		return;
 	}
 	err_sys(&e, "cannot make a folder in it");
-	(void)file_advise(w->d->folder, &e);
+	checkpoint_why_unwritten(w->d, 0, w->said.place.free, &e);
 	failed(w, &e);
 }
 
@@ -156,19 +153,6 @@ static void fit(struct checkpoint_head *h, uint64_t free)
 	if (free == UINT64_MAX || own + h->filler <= may)
 		return;
 	h->filler = may > own ? may - own : 0;
-}
-
-/* Keeps errno. */
-static void say_full(struct work *w, const struct checkpoint_head *h, struct err *e)
-{
-	struct unit_buf need, left;
-	int why = errno;
-
-	if (why == ENOSPC || why == EDQUOT)
-		err_set(e, ERR_SYS, "%s: %s are needed, %s were free", strerror(why),
-			format_size(&need, checkpoint_bytes(h)),
-			format_size(&left, w->said.place.free));
-	errno = why;
 }
 
 static void do_put(struct work *w, struct arena *a)
@@ -189,8 +173,8 @@ static void do_put(struct work *w, struct arena *a)
 		w->said.deed.seconds = p.seconds;
 		return;
 	}
-	say_full(w, &h, &e);
-	(void)file_advise(file_of(w->d, w->rank, false, a), &e);
+	checkpoint_why_unwritten(w->d, checkpoint_bytes(&h) * (h.is_sharded ? h.ranks : 1),
+				 w->said.place.free, &e);
 	failed(w, &e);
 }
 
@@ -265,28 +249,20 @@ static void take(void *arg, const void *record, size_t n)
 
 static void not_ended(struct work *w, enum aside_end end)
 {
-	struct checkpoint_deed *deed = &w->said.deed;
-	struct unit_buf b;
+	struct err e = {0};
 
-	*deed = (struct checkpoint_deed){.state = CHECKPOINT_FAILED};
+	w->said.deed = (struct checkpoint_deed){0};
 	if (end == ASIDE_SILENT) {
-		deed->why = ETIMEDOUT;
-		(void)snprintf(deed->said, sizeof(deed->said),
-			       "nothing moved for %s: its disk or file server does not answer",
-			       format_duration(&b, w->d->silence_ns));
-		(void)snprintf(
-			deed->hint, sizeof(deed->hint),
-			"timeout 5 df -h %.100s; dmesg -T | grep -iE 'nfs|not responding|i/o "
-			"error' | tail",
-			w->d->dir);
-		return;
+		checkpoint_why_silent(w->d, &e);
+	} else {
+		err_set(&e, ERR_SYS, "%s",
+			end == ASIDE_INTERRUPTED ? "it was interrupted"
+			: end == ASIDE_NONE	 ? "no process could be started for it"
+						 : "the process that did it died");
+		(void)err_hint(&e, "run it again with --verbose");
+		errno = ECHILD;
 	}
-	deed->why = ECHILD;
-	copy_text(deed->said, sizeof(deed->said),
-		  end == ASIDE_INTERRUPTED ? "it was interrupted"
-		  : end == ASIDE_NONE	   ? "no process could be started for it"
-					   : "the process that did it died");
-	copy_text(deed->hint, sizeof(deed->hint), FIX_WORDS "run it again with --verbose");
+	failed(w, &e);
 }
 
 static void run(struct work *w)

@@ -25,8 +25,8 @@ struct checkpoint_deed { /* how it ended; travels between ranks as it is */
 	int32_t is_unseen; /* it is not there, for this rank */
 	int32_t is_cached; /* see struct checkpoint_pass */
 	uint64_t bytes;
-	double seconds, seen_s; /* seen_s: so long it was not seen */
-	char said[200], hint[200];
+	double seconds, seen_s;	   /* seen_s: so long it was not seen */
+	char said[200], hint[520]; /* of a path that takes the place of a few hundred bytes */
 };
 
 struct checkpoint_disk {

@@ -63,7 +63,7 @@ static const char *folder_of(const char *path, struct arena *a)
 int file_advise(const char *path, struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
-	const char *dir = folder_of(path, &a);
+	const char *dir = folder_of(path, &a), *typed = shell_quote_line(&a, dir);
 	int why = errno;
 	struct stat st;
 
@@ -72,16 +72,16 @@ int file_advise(const char *path, struct err *e)
 	else if (why == EROFS)
 		(void)err_hint(e, "%s is on a read-only file system; choose another place", dir);
 	else if (why == ENOSPC || why == EDQUOT)
-		(void)err_hint(e, "free some space (`df -h %s`), or choose another place", dir);
+		(void)err_hint(e, "free some space (`df -h %s`), or choose another place", typed);
 	else if (why == EFBIG)
 		(void)err_hint(e, "a limit ends files of that size: see `ulimit -f`");
 	else if (why == ENOENT && access(dir, F_OK))
-		(void)err_command(e, "mkdir -p %s", shell_quote_line(&a, dir));
+		(void)err_command(e, "mkdir -p %s", typed);
 	else if (why == ENOENT || !access(dir, W_OK | X_OK))
 		(void)err_hint(e, "%s takes no new file from anybody; choose another place", dir);
 	else
 		(void)err_hint(e, "you need write permission in %s (`ls -ld %s`), or another place",
-			       dir, dir);
+			       dir, typed);
 	errno = why;
 	return -1;
 }

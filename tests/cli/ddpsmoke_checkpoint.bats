@@ -167,6 +167,8 @@ within() { # SETUP COMMAND...
     fails checkpoint.write 'there is no folder .*/nowhere'
     [[ $output == *"-> mkdir -p "*"/nowhere"* ]]
     grep -q '^pass  train.params ' <<<"$output" # the rest is judged all the same
+    save --checkpoint "it's not/$(printf '%0120d' 0)" # one word for a shell, and all of it
+    [[ $output == *"-> mkdir -p '"*"/it'\\''s not/"*"0'   # or mount it there"* ]]
     : >file
     save --checkpoint file
     [ "$status" -eq 1 ]
@@ -191,11 +193,21 @@ within() { # SETUP COMMAND...
     within 'mount -t tmpfs -o size=150k none shared' "$BIN/ddpsmoke" --samples 128 --expect 0 --checkpoint shared
     [ "$status" -eq 1 ]
     fails checkpoint.write 'No space left on device: .* are needed, .* were free'
-    [[ $output == *"df -h"* ]]
+    [[ $output == *"(\`df -h $PWD/shared\`)"* ]] # the one in it is gone
     within 'mount -t tmpfs -o size=2m none shared' "$BIN/ddpsmoke" --samples 128 --expect 0 --checkpoint shared --pattern fsdp
     [ "$status" -eq 0 ]
     [[ $output == *"pass  checkpoint.write "*"(not 64 MiB: there is no room for it)"* ]]
     grep -q '^pass  checkpoint.resume ' <<<"$output"
+}
+
+@test "one that holds no more files, with room for all of them" {
+    local n
+    for n in 1 2; do # for itself; for the folder in it
+        within "mount -t tmpfs -o nr_inodes=$n none shared" "$BIN/ddpsmoke" --samples 128 --expect 0 --checkpoint shared
+        [ "$status" -eq 1 ]
+        fails checkpoint.write 'No space left on device, with .* free: no inodes are left'
+        [[ $output == *"-> df -i $PWD/shared   # none"* ]]
+    done
 }
 
 @test "somebody who clears the folder meanwhile" {
