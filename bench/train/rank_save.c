@@ -154,13 +154,15 @@ static uint64_t new_run(void)
 	return run;
 }
 
-/* Rank 0's name for it, which it has made; or why not. */
+/* Rank 0's name for it, which it has made; or why not. A relative one is where rank 0 was started:
+ * others may begin elsewhere, such as in the folder where ssh leaves them. */
 static int make_folder(struct rank *r, uint64_t *ret_run)
 {
 	struct saving *s = r->saving;
 	struct {
 		uint64_t run;
 		struct checkpoint_deed made;
+		char dir[PATH_MAX];
 	} all = {.run = new_run()};
 	const struct comm_request q = {.kind = COLL_BROADCAST,
 				       .send = &all,
@@ -173,6 +175,7 @@ static int make_folder(struct rank *r, uint64_t *ret_run)
 		s->heir = checkpoint_heir(&s->disk, 0);
 		checkpoint_make(&s->disk, &s->word.place, &all.made);
 		s->word.made = all.made;
+		(void)snprintf(all.dir, sizeof(all.dir), "%s", s->disk.dir);
 	}
 	if (rank_save_meet(r, "ddpsmoke.made", "make a folder for the checkpoint") ||
 	    comm_run(r->comm, &q, r->e))
@@ -181,6 +184,8 @@ static int make_folder(struct rank *r, uint64_t *ret_run)
 	if (!r->comm->rank)
 		return 0;
 	s->word.made = all.made;
+	if (*r->o->checkpoint != '/')
+		s->disk.dir = arena_printf(&s->a, "%.*s", PATH_MAX - 1, all.dir);
 	s->disk.folder = checkpoint_folder(s->disk.dir, all.run, &s->a);
 	s->heir = checkpoint_heir(&s->disk, r->comm->rank);
 	return 0;

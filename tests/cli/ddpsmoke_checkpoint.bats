@@ -251,3 +251,17 @@ within() { # SETUP COMMAND...
     [ "${ENDED[0]}" -eq 1 ]
     grep -q 'rank 1 .*no --checkpoint, rank 0 has --checkpoint' 0
 }
+
+@test "a relative one is rank 0's, wherever others are started" {
+    local port=$((20000 + RANDOM % 10000)) pid
+    mkdir -p elsewhere
+    (cd elsewhere && exec env RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "$BIN/ddpsmoke" \
+        --init env:// --samples 128 --expect 0 --checkpoint shared --checkpoint-size 1M --pattern fsdp >../1 2>&1 3>&-) &
+    pid=$!
+    RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port save --init env:// --pattern fsdp
+    wait "$pid"
+    [ "$status" -eq 0 ] || { echo "$output"; false; }
+    grep -q '^pass  checkpoint.resume ' <<<"$output"
+    [[ -z $(ls -A elsewhere) ]]
+    left
+}
