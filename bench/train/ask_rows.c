@@ -52,7 +52,7 @@ const struct opt train_ask_rows[TRAIN_ASK_NROWS] = {
 	{0, "drop-last", NULL, "drop samples that the ranks cannot share, do not repeat others",
 	 OPT_BOOL, AT(train.drop_last)},
 	{0, "seed", "N", "of parameters, data and their order", OPT_UINT, AT(train.seed),
-	 .def = "0"},
+	 .max = UINT64_C(1) << 53 /* JSON's readers know no number above exactly */, .def = "0"},
 
 	{.help = "How to train (SGD)"},
 	{0, "lr", "X", "learning rate", OPT_DOUBLE, AT(train.lr),

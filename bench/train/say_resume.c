@@ -1,6 +1,7 @@
 /* What training on from a checkpoint came to, and how long a large one would take. */
 #include "bench/train/say_checkpoint.h"
 
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 
 #include <math.h>
@@ -86,13 +87,14 @@ static void say_unlike(const struct run *x, struct finding *f, int lost, int unl
 					   "see train.repeat"
 					 : "");
 	say_fix_at(x, f, lost >= 0 ? lost : unlike, "ddpsmoke --checkpoint %s",
-		   x->res->saved.folder);
+		   shell_quote(f->a, x->res->saved.folder));
 }
 
 static void say_not_resumed(const struct run *x)
 {
 	struct finding *f = say_find(x, "checkpoint.resume", -1);
-	uint64_t need = x->res->steps_per_epoch + 1;
+	uint64_t need = x->res->steps_per_epoch + 1, most = x->o->max_steps;
+	bool by_epochs = x->o->epochs < 2, by_steps = !by_epochs || (most && most < need);
 
 	if (!x->res->saved.is_last)
 		return; /* what failed before has its own finding, and so has a rank that was lost
@@ -101,8 +103,9 @@ static void say_not_resumed(const struct run *x)
 		    "not tested: the %zu steps end within the first epoch, and there is none to "
 		    "resume",
 		    (size_t)x->res->total_steps);
-	finding_fix(f, x->o->epochs < 2 ? "- --epochs 2, or more" : "- --steps %zu, or more",
-		    (size_t)need);
+	finding_fix(f, "- %s%s%s, or more", by_epochs ? "--epochs 2" : "",
+		    by_epochs && by_steps ? " " : "",
+		    by_steps ? arena_printf(f->a, "--steps %zu", (size_t)need) : "");
 	report_add(x->r, f);
 }
 

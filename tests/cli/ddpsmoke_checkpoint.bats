@@ -98,6 +98,8 @@ within() { # SETUP COMMAND...
     save --epochs 1
     [ "$status" -eq 0 ]
     [[ $output == *"skip  checkpoint.resume "*"end within the first epoch"*"--epochs 2, or more"* ]]
+    save --epochs 1 --steps 1
+    [[ $output == *"skip  checkpoint.resume "*"--epochs 2 --steps 3, or more"* ]]
     save --steps 1
     [ "$status" -eq 0 ]
     [[ $output == *"skip  checkpoint.resume "*"--steps 3, or more"* ]]
