@@ -148,29 +148,28 @@ int insp_read_stream(struct insp_book *b, int fd, const char *head, size_t n, st
 }
 
 /* Of its first line, which no other process writes; 0: it is none of ours. */
-static uint64_t hash_first(int fd)
+static int hash_first(int fd, const char *path, uint64_t *ret, struct err *e)
 {
-	char buf[4096];
-	ssize_t n = pread(fd, buf, sizeof(buf), 0);
-	const char *end = n > 0 ? memchr(buf, '\n', (size_t)n) : NULL;
+	AUTO(arena_done) struct arena a = {0};
 	struct insp_record r;
+	const char *head, *end;
+	size_t n, len;
 	double lost;
-	size_t len = end ? (size_t)(end - buf) : 0;
 
-	return insp_line(buf, len, &r) || insp_drops(buf, len, &lost) ? insp_hash(buf, len) : 0;
+	if (insp_head(fd, path, &a, &head, &n, e))
+		return -1;
+	end = memchr(head, '\n', n);
+	len = end ? (size_t)(end - head) : 0;
+	*ret = insp_line(head, len, &r) || insp_drops(head, len, &lost) ? insp_hash(head, len) : 0;
+	return 0;
 }
 
 /* The same file in a folder that is named beside it, or a copy, perhaps of when it was shorter: its
  * ranks would come twice to each collective. */
-static struct insp_file *find_file(struct insp_book *b, int fd)
+static struct insp_file *find_file(struct insp_book *b, const struct stat *st, uint64_t first)
 {
-	struct insp_file key = {.first = hash_first(fd)}, *f;
-	struct stat st;
+	struct insp_file key = {.device = st->st_dev, .number = st->st_ino, .first = first}, *f;
 
-	if (!fstat(fd, &st)) {
-		key.device = st.st_dev;
-		key.number = st.st_ino;
-	}
 	for (size_t i = 0; i < b->read.n; i++) {
 		f = &b->read.v[i];
 		if ((f->device == key.device && f->number == key.number) ||
@@ -187,11 +186,14 @@ static int read_file(struct insp_book *b, const char *path, struct err *e)
 	AUTO(auto_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct insp_file *f;
 	struct stat st;
+	uint64_t first;
 	off_t end;
 
 	if (fd < 0 || fstat(fd, &st))
 		return file_refused(path, e);
-	f = find_file(b, fd);
+	if (hash_first(fd, path, &first, e))
+		return -1;
+	f = find_file(b, &st, first);
 	if (f->size && (uint64_t)st.st_size <= f->size)
 		return 0;
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -221,8 +223,7 @@ static int read_folder(struct insp_book *b, const char *path, struct err *e)
 	struct dirent **names = NULL;
 	int n = scandir(path, &names, NULL, alphasort), rc = 0;
 	const struct packed *packed = NULL, *is;
-	bool prometheus = false;
-	size_t before = b->files;
+	bool prometheus = false, is_ours = false;
 
 	if (n < 0)
 		return file_refused(path, e);
@@ -237,11 +238,12 @@ static int read_folder(struct insp_book *b, const char *path, struct err *e)
 		rc = head_of(file, &kind, &is, e);
 		packed = !rc && is ? is : packed;
 		prometheus |= kind == INSP_PROMETHEUS;
+		is_ours |= kind == INSP_JSON; /* though it may be known by another name */
 		if (!rc && kind == INSP_JSON)
 			rc = read_file(b, file, e);
 	}
 	free(names);
-	if (rc || b->files > before)
+	if (rc || is_ours)
 		return rc;
 	if (prometheus)
 		return refuse_prometheus(path, e);

@@ -3,7 +3,7 @@
 
     tests/cli/inspector_dump.py DIR [--hosts 2] [--gpus 4] [--steps 400] [--busbw 330]
         [--late HOST[:GPU]] [--dies HOST:GPU] [--sinks SHARE] [--stalls] [--checkpoint]
-        [--tensor [--alone]] [--small] [--coll AllReduce] [--sampled] [--verbose] [--lose HOST:GPU]
+        [--tensor [--alone]] [--small] [--coll AllReduce] [--sampled] [--verbose [CHANNELS]] [--lose HOST:GPU]
         [--name NAME] [--weak HOST] [--skew SECONDS] [--stats] [--largest BYTES]
 
 One all_reduce of 1 GiB (or --largest) and one of 25 MiB a step among all GPUs; --tensor adds an all_gather in a
@@ -31,8 +31,8 @@ p.add_argument("--skew", type=float, default=0)
 p.add_argument("--largest", type=int, default=1 << 30)
 p.add_argument("--coll", default="AllReduce")
 p.add_argument("--name")
-for flag in ("stalls", "checkpoint", "tensor", "small", "sampled", "verbose", "alone",
-             "stats"):
+p.add_argument("--verbose", type=int, nargs="?", const=16, default=0)
+for flag in ("stalls", "checkpoint", "tensor", "small", "sampled", "alone", "stats"):
     p.add_argument("--" + flag, action="store_true")
 o = p.parse_args()
 draw = random.Random(7)
@@ -60,7 +60,7 @@ def line(comm, members, rank, coll, sn, size, us, at):
             "coll_busbw_gbs": round(alg, 6)}
     if o.verbose:
         events = [{"channel_id": c, "kernel_start_sn": 3, "kernel_stop_sn": 48,
-                   "kernel_record_sn": 47} for c in range(16)]
+                   "kernel_record_sn": 47} for c in range(o.verbose)]
         perf["event_trace_sn"] = {"coll_start_sn": 1, "coll_stop_sn": 2, "kernel_events": events}
     stats = {"coll_records": 1, "coll_dropped_total": sn, "coll_dropped_since_last_dump": 1,
              "p2p_records": 0, "p2p_dropped_total": 0, "p2p_dropped_since_last_dump": 0}

@@ -209,8 +209,14 @@ quiet() { # no warning and no failure
     cp d/node1-pid4002.log d/node1-pid4002.log.bak
     head -n 300 d/node0-pid4001.log >d/earlier.log
     mkdir e && head -n 500 d/node0-pid4003.log >e/node0-pid4003.log
-    run -0 --separate-stderr "$BIN/ncclbench" --analyze e --analyze d --json
+    mkdir f && cp d/node1-pid4002.log f # nothing in it is new
+    run -0 --separate-stderr "$BIN/ncclbench" --analyze e --analyze d --analyze d --analyze f --json
     jq -e '.data.inspector | .lines == 6400 and .broken_lines == 0' <<<"$output"
+    finds rank.straggler warn 'the others wait for rank 6 (node1, pid 4002)'
+    dump g --busbw 480 --late 1:2 --verbose 64 --steps 60 # lines of many KiB
+    cp g/node1-pid4002.log g/node1-pid4002.log.bak
+    judged 0 g
+    jq -e '.data.inspector | .files == 8 and .lines == 960' <<<"$output"
     finds rank.straggler warn 'the others wait for rank 6 (node1, pid 4002)'
 }
 
