@@ -35,25 +35,72 @@ static bool is_tensor(const char *name)
 	return strcasestr(name, "tensor");
 }
 
-/* A tensor group on several hosts. */
+struct split { /* groups that lie on several hosts */
+	uint32_t n;
+	const struct traffic_group *first; /* NULL: there is none */
+};
+
+static struct split split_of(const struct story *s, const struct traffic_kind *k)
+{
+	struct split ret = {0};
+
+	for (size_t i = 0; i < k->groups.n; i++) {
+		const struct traffic_group *g = &s->o->replay->groups.v[k->groups.v[i]];
+
+		if (hosts_in(s, g) < 2)
+			continue;
+		ret.first = ret.first ?: g;
+		ret.n++;
+	}
+	return ret;
+}
+
+/* How many groups of that size could lie within the hosts, each on one. */
+static size_t room_for(const struct story *s, uint32_t size)
+{
+	size_t *ranks = arena_alloc(s->a, (s->spread.n + 1) * sizeof(*ranks)), n = 0;
+
+	for (int i = 0; i < s->o->replay->ranks; i++)
+		n += ++ranks[s->spread.of[i]] % size == 0;
+	return n;
+}
+
+/* "each tensor group lie on 2 hosts (tp (ranks 0 and 1, and 1 group more))" */
+static const char *where_split(const struct story *s, const struct traffic_kind *k,
+			       const struct split *p)
+{
+	const struct traffic_group *g = p->first;
+	uint32_t hosts = hosts_in(s, g);
+
+	if (p->n == k->groups.n)
+		return arena_printf(s->a, "each tensor group lie on %u hosts (%s)", hosts,
+				    traffic_where(s->o->replay, k, s->a));
+	return arena_printf(
+		s->a,
+		"%u of %zu tensor groups lie on several hosts (first that of ranks %d to "
+		"%d, on %u)",
+		p->n, k->groups.n, g->ranks[0], g->ranks[g->n - 1], hosts);
+}
+
 static void judge_tensor(const struct story *s, double part, const struct traffic_kind *k)
 {
-	const struct traffic *t = s->o->replay;
-	const struct traffic_group *g = &t->groups.v[k->groups.v[0]];
-	const char *name = t->families.v[k->family].name;
-	uint32_t hosts = hosts_in(s, g);
-	bool fits = s->spread.most >= g->n; /* a host */
+	const char *name = s->o->replay->families.v[k->family].name;
+	struct split split;
 	struct finding *f;
+	size_t room;
+	bool fits;
 
-	if (!is_tensor(name) || hosts < 2)
+	if (!is_tensor(name) || !(split = split_of(s, k)).n)
 		return;
+	room = room_for(s, split.first->n);
+	fits = room >= k->groups.n;
 	f = report_find(s->r, "replay.group", name);
 	finding_set(f, fits ? ST_WARN : ST_INFO,
-		    "the ranks of each tensor group lie on %u hosts (%s), and %s of it is %.0f %% "
-		    "of the time: %s",
-		    hosts, traffic_where(t, k, s->a), k->as, fmin(1, part) * 100,
-		    fits ? "within a host it would not go over the network"
-			 : "no host has room for so many ranks");
+		    "the ranks of %s, and %s of it is %.0f %% of the time: %s",
+		    where_split(s, k, &split), k->as, fmin(1, part) * 100,
+		    fits   ? "within a host it would not go over the network"
+		    : room ? arena_printf(s->a, "the hosts have room for %zu within one", room)
+			   : "no host has room for so many ranks");
 	if (fits)
 		finding_fix(f,
 			    "- number the ranks so that each tensor group is on one host: its size "
