@@ -6,42 +6,50 @@
 enum { BARE_MAX = 64 /* ranks that are started here unasked */ };
 static const uint64_t USUAL_NS = 60 * NS_PER_S;
 
-int ask_replay(const struct asked *q, const struct asked *usual, struct err *e)
-{
-	const struct sweep_opts *s = &q->job.rank.sweep;
-	const struct verdict_opts *v = &q->job.verdict;
-	const struct {
-		bool given;
-		const char *name;
-	} others[] = {
-		{q->analyze.n, "--analyze"},
-		{v->pairs, "--pairs"},
-		{q->find_slow, "--find-slow"},
-		{s->for_ns, "--for"},
-		{q->coll != usual->coll, "--coll"},
-		{q->type != usual->type, "-d"},
-		{q->op != usual->op, "-o"},
-		{q->root != usual->root, "-r"},
-		{q->sizes.min != ASK_NOT_GIVEN, "-b"},
-		{q->sizes.max != ASK_NOT_GIVEN, "-e"},
-		{q->sizes.step != ASK_NOT_GIVEN, "-i"},
-		{q->sizes.factor != ASK_NOT_GIVEN, "-f"},
-		{q->cycles != ASK_NOT_GIVEN, "-N"},
-		{v->nccl_json, "-J"},
-		{q->plot, "--plot"},
-		{v->save_baseline, "--save-baseline"},
-		{q->baseline, "--baseline"},
-		{q->expect, "--expect"},
-	};
+/* What is measured, how often and as which columns, the recording and --within say. */
+static const char *const not_heeded[] = {"analyze",
+					 "pairs",
+					 "find-slow",
+					 "for",
+					 "coll",
+					 "datatype",
+					 "op",
+					 "root",
+					 "minbytes",
+					 "maxbytes",
+					 "stepbytes",
+					 "stepfactor",
+					 "unalign",
+					 "iters",
+					 "warmup_iters",
+					 "agg_iters",
+					 "run_cycles",
+					 "average",
+					 "blocking",
+					 "report_cputime",
+					 "per_iter_timing",
+					 "per_iter_skip",
+					 "wire-rate",
+					 "report_timestamps",
+					 "output_file",
+					 "plot",
+					 "save-baseline",
+					 "baseline",
+					 "expect",
+					 "warn-below",
+					 "fail-below",
+					 NULL};
 
-	for (size_t i = 0; q->replay.n && i < ARRAY_LEN(others); i++)
-		if (others[i].given)
-			return err_set(
-				e, ERR_USAGE,
-				"%s does not go with --replay, which does what was recorded: "
-				"leave one of them out",
-				others[i].name);
-	return 0;
+int ask_replay(struct asked *q, const struct asked *usual, struct arena *a, struct err *e)
+{
+	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
+	const char *name = q->replay.n ? opt_given(&t, usual, not_heeded, true, a) : NULL;
+
+	return name ? err_set(e, ERR_USAGE,
+			      "%s does not go with --replay, which does what was recorded: leave "
+			      "one of them out",
+			      name)
+		    : 0;
 }
 
 /* As many ranks as then: a group of others would be another group. */

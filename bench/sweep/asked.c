@@ -73,7 +73,7 @@ int asked_check(struct asked *q, const struct asked *usual, struct arena *a, str
 	f->pairs = q->job.verdict.pairs || q->find_slow;
 	f->together = q->job.rank.together;
 	return check_heeded(q, usual, a, e) || ask_for(q, e) || ask_flags(f, e) ||
-			       ask_replay(q, usual, e) || ask_groups(q, usual, a, e)
+			       ask_replay(q, usual, a, e) || ask_groups(q, usual, a, e)
 		       ? -1
 		       : 0;
 }

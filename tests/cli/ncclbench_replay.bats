@@ -199,7 +199,8 @@ finds() { # CHECK STATUS TEXT
     head -c 3000 d/nccl_trace_rank_0 >nccl_trace_rank_0
     replay 2 nccl_trace_rank_0
     [[ $stderr == *"no dump could be read whole"* ]]
-    for other in '-b 8' --pairs '--for 10s' '--analyze x' '-d half' '--coll reduce' '--baseline x'; do
+    for other in '-b 8' --pairs '--for 10s' '--analyze x' '-d half' '--coll reduce' '--baseline x' \
+        '-n 7' '-w 7' '-m 4' '-z 1' '-a 0' '-C 1' '-u 1' '-I 1' '-K 1' '-S 1' '--wire-rate' '--fail-below 10'; do
         # shellcheck disable=SC2086
         run -2 "$B" --replay d $other
         [[ $output == *"does not go with --replay"* ]]
