@@ -171,7 +171,8 @@ static void add_command(struct text *t, const struct nodes *n, const char *launc
 			  n->ranks > 1 ? "--multi_gpu " /* only then it starts several */
 			  : n->on_cpu  ? "--cpu "
 				       : "",
-			  n->n, n->ranks, many ? " --machine_rank $NODE --main_process_ip " : "",
+			  n->n, n->n * n->most,
+			  many ? " --machine_rank $NODE --main_process_ip " : "",
 			  many ? n->first : "",
 			  many ? arena_printf(t->a, " --main_process_port %d", n->port) : "");
 	else if (many)
@@ -191,7 +192,8 @@ const char *product_emit(const cJSON *data, const char *launcher, struct arena *
 	text_init(&t, a);
 	if (!n.ranks || !n.first)
 		return "";
-	if (n.n > 1 && !n.is_even)
+	/* srun starts as many as there were */
+	if (n.n > 1 && !n.is_even && !streq(launcher, "srun"))
 		text_addf(&t, "# the hosts had unlike numbers of ranks; this starts %d on each\n",
 			  n.most);
 	if (n.n > 1 && !streq(launcher, "srun"))
