@@ -8,6 +8,7 @@
 #include "lib/host/processors.h"
 
 #include <fcntl.h>
+#include <limits.h>
 
 /* The file itself: two builds of one version differ in the last bits of their results. */
 static uint64_t own_program(void)
@@ -80,6 +81,28 @@ static void note_odd(struct rank *r, int rank, const struct train_pass *all)
 						       : odd_data(r, a, b);
 }
 
+/* Where the program that is another one has to be replaced: its rank tells all others. */
+static int tell_path(struct rank *r, int rank)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *own = self_path(&a);
+	char path[PATH_MAX] = "";
+	const struct comm_request q = {.kind = COLL_BROADCAST,
+				       .send = path,
+				       .recv = path,
+				       .count = sizeof(path),
+				       .type = DT_UINT8,
+				       .root = rank};
+
+	if (r->comm->rank == rank && own && strlen(own) < sizeof(path))
+		(void)snprintf(path, sizeof(path), "%s", own);
+	if (comm_run(r->comm, &q, r->e))
+		return -1;
+	if (r->result && *path == '/')
+		r->result->odd_path = arena_printf(r->result->a, "%.*s", PATH_MAX - 1, path);
+	return 0;
+}
+
 /* *ret_odd: the first rank that is not like rank 0, -1: none. */
 static int compare_passes(struct rank *r, int *ret_odd)
 {
@@ -96,7 +119,7 @@ static int compare_passes(struct rank *r, int *ret_odd)
 			*ret_odd = i;
 	if (r->result && *ret_odd > 0)
 		note_odd(r, *ret_odd, all);
-	return 0;
+	return *ret_odd > 0 && all[*ret_odd].program != all[0].program ? tell_path(r, *ret_odd) : 0;
 }
 
 /* The widest that all processors have: another set rounds otherwise. */

@@ -23,7 +23,8 @@ static void fix_unlike(const struct run *x, struct finding *f)
 	else if (is_elsewhere)
 		finding_fix(f, "%s",
 			    typed_copy(report_arena(x->r), rsh_typed(NULL), host,
-				       "\"$(command -v ddpsmoke)\"", "ddpsmoke"));
+				       "\"$(command -v ddpsmoke)\"",
+				       x->res->odd_path ?: "/usr/local/bin/ddpsmoke"));
 	else
 		finding_fix(f, "ddpsmoke --version");
 }

@@ -100,6 +100,7 @@ struct train_result {
 	size_t nparams, padding, dropped;
 	int odd_rank;		/* whose program, options or data are not rank 0's; -1 */
 	const char *odd_what;	/* "seed", TRAIN_LAYOUT */
+	const char *odd_path;	/* where that rank's program is; NULL: it cannot be told */
 	const char *odd_option; /* "--steps 41, rank 0 has --steps 40"; NULL */
 	const char *odd_how;	/* the whole sentence instead: what its trouble is; NULL */
 	struct history history;

@@ -45,7 +45,7 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     smoke --hosts 10.77.0.1,10.77.0.2 --steps 2 --emit torchrun
     on 0 hostname node0
     on 1 hostname node1
-    [[ $odd == *'(ubuntu, 10.77.0.2)'*'-> '*' 10.77.0.2'[': ']* ]] # the fix is for that one
+    [[ $odd == *'(ubuntu, 10.77.0.2)'*'-> '*' 10.77.0.2'[': ']*"$BIN/ddpsmoke.new"* ]] # the fix is for that one, where it runs
     [[ $output == *"# on each of 10.77.0.1,10.77.0.2, with NODE=0 to 1"*"torchrun --nnodes 2 "* ]]
     [[ $stderr != *"2 local ranks"* ]]
 }
