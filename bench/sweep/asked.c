@@ -44,8 +44,11 @@ static int check_heeded(struct asked *q, const struct asked *usual, struct arena
 	static const char *const of_saved[] = {"nic", "instance", NULL};
 	static const char *const of_coll[] = {"coll", "op", "datatype", "root", NULL};
 	static const char *const of_table[] = {
-		"minbytes",  "maxbytes",     "stepbytes", "stepfactor", "iters",
-		"agg_iters", "warmup_iters", "within",	  "for",	NULL};
+		"minbytes",	 "maxbytes",  "stepbytes",	   "stepfactor",
+		"iters",	 "agg_iters", "warmup_iters",	   "run_cycles",
+		"within",	 "for",	      "unalign",	   "average",
+		"check",	 "blocking",  "report_cputime",	   "per_iter_timing",
+		"per_iter_skip", "wire-rate", "report_timestamps", NULL};
 
 	if (refuse(q, usual, of_saved,
 		   "goes with --analyze: what is measured here is judged by this hardware, or "

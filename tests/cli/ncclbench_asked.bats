@@ -51,7 +51,8 @@ refused() { # WHAT-IS-SAID ARGS...
         # shellcheck disable=SC2086
         refused "${args%% *} is of collectives, which --pairs and --find-slow do not measure" --pairs $args
     done
-    for args in '-b 8' '-e 1G' '-i 1M' '-f 4' '-n 5' '-w 9' '-m 2'; do
+    for args in '-b 8' '-e 1G' '-i 1M' '-f 4' '-n 5' '-w 9' '-m 2' '-N 2' '-u 1' '-a 0' '-c 0' '-z 1' '-C 1' '-I 1' \
+        '-K 1' '-S 1' --wire-rate; do
         # shellcheck disable=SC2086
         refused "${args%% *} is of a table of sizes, which --pairs and --find-slow do not make: leave it out" --find-slow $args
     done
