@@ -5,7 +5,6 @@
 #include "lib/core/packed.h"
 #include "lib/core/quote.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -218,37 +217,39 @@ static int refuse_folder(const struct packed *p, const char *path, struct arena 
 	return err_command(e, "%s %s/*%s | ncclbench --analyze -", p->cat, in, p->end);
 }
 
+struct folder { /* what its files were */
+	struct insp_book *b;
+	const struct packed *packed; /* the latest such; NULL */
+	bool prometheus, is_ours;
+};
+
+static int take_file(void *arg, const char *file, struct err *e)
+{
+	enum insp_kind kind = INSP_NONE;
+	struct folder *f = arg;
+	const struct packed *packed;
+
+	if (head_of(file, &kind, &packed, e))
+		return -1;
+	f->packed = packed ?: f->packed;
+	f->prometheus |= kind == INSP_PROMETHEUS;
+	f->is_ours |= kind == INSP_JSON; /* though it may be known by another name */
+	return kind == INSP_JSON ? read_file(f->b, file, e) : 0;
+}
+
 static int read_folder(struct insp_book *b, const char *path, struct err *e)
 {
-	struct dirent **names = NULL;
-	int n = scandir(path, &names, NULL, alphasort), rc = 0;
-	const struct packed *packed = NULL, *is;
-	bool prometheus = false, is_ours = false;
+	struct folder f = {.b = b};
+	const struct file_each each = {.take = take_file, .arg = &f, .doing = "recordings read"};
 
-	if (n < 0)
-		return file_refused(path, e);
-	for (int i = 0; i < n; i++) {
-		const char *file = arena_printf(b->a, "%s/%s", path, names[i]->d_name);
-		enum insp_kind kind = INSP_NONE;
-		struct stat st;
-
-		free(names[i]);
-		if (rc || stat(file, &st) || !S_ISREG(st.st_mode))
-			continue;
-		rc = head_of(file, &kind, &is, e);
-		packed = !rc && is ? is : packed;
-		prometheus |= kind == INSP_PROMETHEUS;
-		is_ours |= kind == INSP_JSON; /* though it may be known by another name */
-		if (!rc && kind == INSP_JSON)
-			rc = read_file(b, file, e);
-	}
-	free(names);
-	if (rc || is_ours)
-		return rc;
-	if (prometheus)
+	if (file_each(path, &each, b->a, e))
+		return -1;
+	if (f.is_ours)
+		return 0;
+	if (f.prometheus)
 		return refuse_prometheus(path, e);
-	if (packed)
-		return refuse_folder(packed, path, b->a, e);
+	if (f.packed)
+		return refuse_folder(f.packed, path, b->a, e);
 	err_set(e, ERR_USAGE, "no file in %s is of NCCL's Inspector", path);
 	return err_hint(e,
 			"NCCL 2.28 and newer: NCCL_PROFILER_PLUGIN="

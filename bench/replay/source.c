@@ -8,7 +8,6 @@
 #include "lib/core/quote.h"
 #include "lib/core/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -67,38 +66,20 @@ static int take_file(struct found *f, const char *path, bool named, struct err *
 			   "and the folder of NCCL's Inspector");
 }
 
-static int take_folder(struct found *f, const char *path, struct arena *a, struct err *e)
+static int take_one(void *arg, const char *file, struct err *e)
 {
-	struct dirent **names = NULL;
-	int n = scandir(path, &names, NULL, alphasort), rc = 0;
-	const size_t len = strlen(path);
-	const char *slash = len && path[len - 1] == '/' ? "" : "/";
-
-	if (n < 0)
-		return file_refused(path, e);
-	for (int i = 0; i < n; i++) {
-		const char *file = arena_printf(a, "%s%s%s", path, slash, names[i]->d_name);
-		struct stat st;
-
-		free(names[i]);
-		if (!rc && !stat(file, &st) && S_ISREG(st.st_mode))
-			rc = take_file(f, file, false, e) || interrupt_err(e) ? -1 : 0;
-		if (!rc && i % 64 == 63)
-			log_progress("recordings read", (uint64_t)i, (uint64_t)n);
-	}
-	free(names);
-	log_progress_end();
-	return rc;
+	return take_file(arg, file, false, e);
 }
 
 static int take_path(struct found *f, const char *path, struct arena *a, struct err *e)
 {
+	const struct file_each each = {.take = take_one, .arg = f, .doing = "recordings read"};
 	struct stat st;
 
 	if (stat(path, &st))
 		return file_refused(path, e);
 	if (S_ISDIR(st.st_mode))
-		return take_folder(f, path, a, e);
+		return file_each(path, &each, a, e);
 	if (S_ISREG(st.st_mode))
 		return take_file(f, path, true, e);
 	return err_set(e, ERR_USAGE, "%s is neither a file nor a folder", path);

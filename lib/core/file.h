@@ -42,6 +42,18 @@ int file_write_all(int fd, const char *data, size_t n) MUST_CHECK; /* -1: errno 
 /* The same, where PATH is @path. */
 const char *file_in_path(struct arena *a, const char *path, const char *program);
 
+/*
+ * Each regular file of the folder @path, by name and without those below it, until take() or Ctrl-C
+ * ends it with -1. Their names, the folder's in front, are in @a.
+ */
+struct file_each {
+	int (*take)(void *arg, const char *file, struct err *e);
+	void *arg;
+	const char *doing; /* of many a person is told: "recordings read" */
+};
+int file_each(const char *path, const struct file_each *with, struct arena *a,
+	      struct err *e) MUST_CHECK;
+
 /* The file (or folder) of which @path is a slip; NULL: there is none. */
 const char *file_near(const char *path, struct arena *a);
 /* What to do where @path could not be made, by errno, which is kept. Only the hint changes; -1. */
