@@ -155,6 +155,12 @@ static bool add_folder(struct walk *w, const char *path, int depth)
 	return n >= 0;
 }
 
+/* Where the path itself is a link, what it leads to is meant: each host may have it elsewhere. */
+static bool look(const char *path, int depth, struct stat *ret)
+{
+	return !(depth ? lstat(path, ret) : stat(path, ret));
+}
+
 static void add_any(struct walk *w, const char *path, int depth)
 {
 	struct stat st;
@@ -162,13 +168,10 @@ static void add_any(struct walk *w, const char *path, int depth)
 	mode_t type;
 
 	say(w->to, AT, path);
-	read = !is_late(w) && !lstat(path, &st);
+	read = !is_late(w) && look(path, depth, &st);
 	type = read ? st.st_mode & S_IFMT : 0;
 	add(w, &type, sizeof(type));
-	if (S_ISLNK(type) && !depth)
-		read = !stat(path, &st) && (S_ISDIR(st.st_mode) ? add_folder(w, path, depth)
-								: add_file(w, path, st.st_size));
-	else if (S_ISREG(type))
+	if (S_ISREG(type))
 		read = add_file(w, path, st.st_size);
 	else if (S_ISDIR(type))
 		read = add_folder(w, path, depth);

@@ -3,8 +3,9 @@
 /*
  * Is code or data the same on every host? A file or a folder in one short word:
  * names, sizes, link targets and contents; of a file over 64 MiB its size, first
- * and last MiB. Times and owners do not count: they differ with reason, and with
- * them what Python and git keep of them (__pycache__, .git).
+ * and last MiB. Where the path itself is a link, what it leads to counts. Times and owners do not
+ * count: they differ with reason, and with them what Python and git keep of them (__pycache__,
+ * .git).
  */
 #include "lib/core/arena.h"
 

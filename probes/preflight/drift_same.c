@@ -121,7 +121,7 @@ static const char *place(struct arena *a, const char *host, const char *path)
 	return arena_printf(a, "%s:%s", shell_quote(a, host), shell_quote(a, path));
 }
 
-/* With "/" at its end, rsync would empty the folder that it is in; NULL: as with "." and "..". */
+/* Without a "/" at its end; NULL: as with "." and ".." it has no name of its own. */
 static const char *copyable(struct arena *a, const char *path)
 {
 	size_t n = strlen(path);
@@ -134,17 +134,34 @@ static const char *copyable(struct arena *a, const char *path)
 	return !*name || streq(name, ".") || streq(name, "..") ? NULL : path;
 }
 
-static void advise_copy(struct preflight *p, struct finding *f, const char *path, const char *host)
+/* Of a file the path's own name is "", and it is the only one. */
+static bool is_file(const struct copy *c, const char *path)
 {
-	const char *copied = copyable(p->a, path);
-	const char *rsh = p->rsh ? arena_printf(p->a, " -e %s", shell_quote(p->a, p->rsh)) : "";
+	const cJSON *files = files_of(c, path);
 
-	if (copied)
-		finding_fix(f, "rsync -a --delete%s %s \"$(dirname %s)/\"%s", rsh,
-			    place(p->a, host ?: "HOST", copied), shell_quote(p->a, copied),
-			    host ? "" : "   # HOST: where it is right");
-	else
+	return cJSON_GetArraySize(files) == 1 && !*name_of(files->child);
+}
+
+/* @right: has it right; with @host NULL nobody knows who has. The path may be a link there or
+ * here: what it leads to is copied, and no link put in its place. */
+static void advise_copy(struct preflight *p, struct finding *f, const char *path,
+			const struct copy *right, const char *host)
+{
+	const char *copied = copyable(p->a, path), *folder;
+	const char *rsh = p->rsh ? arena_printf(p->a, " -e %s", shell_quote(p->a, p->rsh)) : "";
+	const char *where = host ? "" : "   # HOST: where it is right";
+
+	host = host ?: "HOST";
+	if (!copied) {
 		finding_fix(f, "ls -la %s   # and where it is right", shell_quote(p->a, path));
+	} else if (is_file(right, path)) {
+		finding_fix(f, "rsync -aL%s %s \"$(dirname %s)/\"%s", rsh,
+			    place(p->a, host, copied), shell_quote(p->a, copied), where);
+	} else {
+		folder = arena_printf(p->a, "%s/", copied);
+		finding_fix(f, "rsync -a --delete%s %s %s%s", rsh, place(p->a, host, folder),
+			    shell_quote(p->a, folder), where);
+	}
 }
 
 /* From one that has what most have. */
@@ -155,7 +172,7 @@ static void advise(struct preflight *p, struct finding *f, const struct copies *
 		finding_fix(f, "sudo chmod -R a+rX %s   # or as a user who may read it",
 			    shell_quote(p->a, c->path));
 	else
-		advise_copy(p, f, c->path, c->usual->from->host);
+		advise_copy(p, f, c->path, c->usual, c->usual->from->host);
 }
 
 static void tell_odd(struct preflight *p, const struct copies *c, const struct copy *odd)
@@ -188,7 +205,7 @@ static void tell_all(struct preflight *p, const struct copies *c)
 	finding_set(f, ST_FAIL, "%s", t.s);
 	finding_expect(f, "the same on all hosts of a job");
 	if (c->read)
-		advise_copy(p, f, c->path, NULL);
+		advise_copy(p, f, c->path, &c->v[0], NULL);
 	else
 		finding_fix(f, "ls -ld %s   # is it spelt right, is its file system mounted?",
 			    shell_quote(p->a, c->path));

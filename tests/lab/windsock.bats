@@ -148,12 +148,13 @@ times=${REPEAT:-3}
     # every node has a folder of its own under one name
     on all sh -c "mkdir -p '$PWD/own' && mount -t tmpfs tmpfs '$PWD/own' && mkdir '$PWD/own/code' &&
         echo train >'$PWD/own/code/a.py' && ln -s a.py '$PWD/own/code/b.py'"
+    on 1 sh -c "cd '$PWD/own' && mv code elsewhere && ln -s elsewhere code" # that is no difference
     run -0 --separate-stderr windsock --hosts lab --quick --same "$PWD/own/code" --json
     on 2 sh -c "echo 'train ' >'$PWD/own/code/a.py'"
     run -1 --separate-stderr windsock --hosts lab --quick --same "$PWD/own/code" --json
     valid
     [ "$(jq -r '.data.causes[0] | "\(.check) \(.hosts[0]) \(.subject)"' <<<"$output")" = "drift.same node2 $PWD/own/code" ]
-    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "rsync -a --delete -e "*" node0:"*"/own/code"* ]]
+    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "rsync -a --delete -e "*" node0:"*"/own/code/ "*"/own/code/"* ]]
     on 2 rm -r "$PWD/own/code"
     run -1 --separate-stderr windsock --hosts lab --quick --same "$PWD/own/code" --json
     [[ $(jq -r '.data.causes[0].message' <<<"$output") == "missing here, "*" on 3 of 4 hosts" ]]

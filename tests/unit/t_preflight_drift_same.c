@@ -2,6 +2,9 @@
 #include "probes/node/same.h"
 #include "tests/unit/drift_world.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 /* ---- addresses ---- */
 
 /* @data: of each host, its suggest.address and the addresses of its card, a VLAN. */
@@ -173,7 +176,7 @@ static void t_same(void **state)
 	assert_true(drift_same(&w.p, &w.all, "/x"));
 	assert_int_equal(w.p.t.items.n, 1);
 	assert_string_equal(found(&w, 0)->host, "n1");
-	assert_true(starts_with(found(&w, 0)->fix.v[0], "rsync -a --delete n0:/x "));
+	assert_true(starts_with(found(&w, 0)->fix.v[0], "rsync -a --delete n0:/x/ /x/"));
 	world_done(&w);
 	world_init(&w, facts + 4, 1);
 	assert_false(drift_same(&w.p, &w.all, "/x"));
@@ -185,33 +188,63 @@ static void t_same(void **state)
 	world_done(&w);
 }
 
-/* What "/x/" and IPv6 do to rsync: the one empties "/", the other ends at its first colon. */
+/* An IPv6 address would end at its first colon; a link's name alone would bring the link. */
 static void t_same_fix(void **state)
 {
 	static const struct {
-		const char *path, *host, *fix;
+		const char *path, *host, *file, *fix;
 	} cases[] = {
-		{"/x/y//", "n0", "rsync -a --delete n0:/x/y \"$(dirname /x/y)/\""},
-		{"/x", "me@fd00::1", "rsync -a --delete 'me@[fd00::1]':/x \"$(dirname /x)/\""},
-		{"/a b/", "n0", "rsync -a --delete n0:'/a b' \"$(dirname '/a b')/\""},
-		{"/x/..", "n0", "ls -la /x/..   # and where it is right"},
-		{"//", "n0", "ls -la //   # and where it is right"},
+		{"/x/y//", "n0", "a", "rsync -a --delete n0:/x/y/ /x/y/"},
+		{"/x", "me@fd00::1", "a", "rsync -a --delete 'me@[fd00::1]':/x/ /x/"},
+		{"/a b/", "n0", "a", "rsync -a --delete n0:'/a b/' '/a b/'"},
+		{"/a b", "n0", "", "rsync -aL n0:'/a b' \"$(dirname '/a b')/\""},
+		{"/x/..", "n0", "a", "ls -la /x/..   # and where it is right"},
+		{"//", "n0", "a", "ls -la //   # and where it is right"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *path = cases[i].path;
 		struct world w;
-		char text[2][64];
+		char text[2][128];
 		const char *const facts[] = {text[0], text[1]};
 
-		(void)snprintf(text[0], 64, "{\"same\":{\"%s\":\"aa, 1 file\"}}", cases[i].path);
-		(void)snprintf(text[1], 64, "{\"same\":{\"%s\":\"missing\"}}", cases[i].path);
+		(void)snprintf(
+			text[0], sizeof(text[0]),
+			"{\"same\":{\"%s\":\"aa, 1 file\"},\"same_files\":{\"%s\":[\"1 %s\"]}}",
+			path, path, cases[i].file);
+		(void)snprintf(text[1], sizeof(text[1]), "{\"same\":{\"%s\":\"missing\"}}", path);
 		world_init(&w, facts, 2);
 		w.all.v[0].host = cases[i].host;
-		assert_true(drift_same(&w.p, &w.all, cases[i].path));
+		assert_true(drift_same(&w.p, &w.all, path));
 		assert_string_equal(found(&w, 0)->fix.v[0], cases[i].fix);
 		world_done(&w);
 	}
+}
+
+/* Where the path itself is a link on some hosts, what it leads to is compared; within it, links
+ * are compared as such. */
+static void t_link(void **state)
+{
+	char top[] = "/tmp/t_same.XXXXXX";
+	struct arena a = {0};
+	same_list files;
+	const char *real, *link, *inner;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	real = arena_printf(&a, "%s/real", top);
+	link = arena_printf(&a, "%s/link", top);
+	inner = arena_printf(&a, "%s/inner", real);
+	assert_int_equal(mkdir(real, 0700), 0);
+	assert_int_equal(symlink("real", link), 0);
+	assert_string_equal(same_digest(link, 0, &a, &files), same_digest(real, 0, &a, &files));
+	real = same_digest(real, 0, &a, &files);
+	assert_int_equal(symlink("x", inner), 0);
+	assert_string_not_equal(same_digest(link, 0, &a, &files), real);
+	assert_int_equal(unlink(inner) | unlink(link), 0);
+	assert_int_equal(rmdir(arena_printf(&a, "%s/real", top)) | rmdir(top), 0);
+	arena_done(&a);
 }
 
 /* One that had no time for it is neither like the others nor unlike them. */
@@ -244,7 +277,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_families),  cmocka_unit_test(t_shared_address),
 		cmocka_unit_test(t_card_word), cmocka_unit_test(t_same),
-		cmocka_unit_test(t_same_fix),  cmocka_unit_test(t_late),
+		cmocka_unit_test(t_same_fix),  cmocka_unit_test(t_link),
+		cmocka_unit_test(t_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
