@@ -158,12 +158,16 @@ only_drained() { # of the node that is known
     [[ $STATE != DOWN* && ! $STATE =~ FAIL|REBOOT|POWERING ]]
 }
 
-# Drains a node, unless somebody else has: their reason is worth more than ours.
+# Drains a node, unless somebody else has: their reason is worth more than ours (2: it is kept).
+# Where slurmctld does not say whether somebody has, it is left as it is.
 drain() { # NODE WORDS
     local said
-    known "$1"
-    if [[ $STATE == *DRAIN* ]]; then
+    if ! known "$1"; then
+        note "$1 could not be drained (${SAID:-no answer from slurmctld}): $2"
+        return 1
+    elif [[ $STATE == *DRAIN* ]]; then
         note "$1 is $STATE already and keeps its reason; ours: $2"
+        return 2
     elif said=$(slurm update "NodeName=$1" State=DRAIN "Reason=$PREFIX $2"); then
         note "$1 drained: $2"
     else

@@ -153,3 +153,30 @@ X
     [[ $output == *"campaign: could not drain n2, $PWD/logs/slurm.log has why: a.b n2: is bad"* ]]
     grep -q 'n2 could not be drained (slurm_update error: Access denied)' logs/slurm.log
 }
+
+@test "Slurm: what an administrator drained keeps its reason, also where slurmctld does not say so at once" {
+    stand_in logger :
+    stand_in scontrol '[ "$1" != update ] || { echo "$*" >>calls; exit; }
+        [ ! -e slow ] || { rm slow; exit 124; }
+        printf "NodeName=%s\n   State=IDLE+DRAIN ThreadsPerCore=1\n   Reason=new fans [root@2026]\n" "$3"'
+    printf 'TOOLS=%q LOGS=%q ON_FAIL=drain\n' "$PWD/tools" "$PWD/logs" >windsock.conf
+    cp "$S"/slurm/{campaign,prolog,healthcheck,common.sh} .
+    bad='printf "not ok 1 - a.b n2\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"'
+    stand_in windsock "$bad; exit 1"
+    for hook in prolog healthcheck; do
+        rm -f logs/slurm.log
+        : >slow
+        SLURM_JOB_ID=1 SLURMD_NODENAME=n2 ./$hook || [ $hook = prolog ]
+        grep -q 'n2 could not be drained (no answer from slurmctld): a.b n2: is bad' logs/slurm.log
+        SLURM_JOB_ID=1 SLURMD_NODENAME=n2 ./$hook || [ $hook = prolog ]
+        grep -q 'n2 is IDLE+DRAIN already and keeps its reason; ours: a.b n2: is bad' logs/slurm.log
+    done
+    stand_in sinfo 'printf "all* n%s idle\n" 1 2 3'
+    stand_in salloc 'while [ "$1" != windsock ]; do shift; done; exec "$@"'
+    stand_in windsock 'while [ "$1" != --nodes ]; do shift; done; echo n2 >"$2/failing_nodes.txt"
+        printf "n1\nn3\n" >"$2/passing_nodes.txt"; '"$bad"' >"$2/report.tap"; exit 1'
+    run -1 ./campaign
+    [[ $output == *"campaign: n2 is drained already and keeps its reason (new fans); ours: a.b n2: is bad"* ]]
+    [[ $output != *"campaign: drained n2"* ]]
+    [ ! -e calls ]
+}
