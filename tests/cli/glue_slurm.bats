@@ -180,3 +180,13 @@ X
     [[ $output != *"campaign: drained n2"* ]]
     [ ! -e calls ]
 }
+
+@test "Slurm prolog: a scontrol that hangs when it is asked for the job's nodes holds no job up" {
+    stand_in logger :
+    stand_in windsock 'echo "ok 1 - a"; echo 1..1'
+    stand_in scontrol 'exec sleep 60'
+    printf 'TOOLS=%q LOGS=%q PEERS=2\n' "$PWD/tools" "$PWD/logs" >windsock.conf
+    cp "$S"/slurm/{prolog,common.sh} .
+    SLURM_JOB_ID=1 SLURM_JOB_NODELIST='n[1-3]' SLURMD_NODENAME=n2 run -0 timeout 20 ./prolog # DEADLINE
+    grep -q 'job 1 on n2: sound' logs/slurm.log
+}
