@@ -82,4 +82,15 @@ pods() { # NODES [LAB OPTIONS]: the job, a pod on each node; nodeK gets index K
     PATIENCE=0
     run -1 --separate-stderr pods 1
     [ "$(wc -l <tries)" = 1 ]
+    rm tries
+    printf '#!/bin/sh\necho ask >>asked\n[ "$(wc -l <asked)" -ge 3 ]\n' >tools/getent
+    printf '#!/bin/sh\n' >tools/ncclbench
+    chmod +x tools/getent
+    PATIENCE=20
+    run -0 --separate-stderr pods 1
+    [ "$(wc -l <asked)" = 3 ]
+    printf '#!/bin/sh\nexit 2\n' >tools/getent
+    PATIENCE=1
+    run -3 --separate-stderr pods 1 # 1 would be a sick node, and the end of the job
+    [[ $output == *"node0 is not known after 1 s: is its pod there?"* ]]
 }
