@@ -313,6 +313,7 @@ not ok 3 - limits.shm /dev/shm
   severity: \"fail\"
   message: \"is not there\"
   ...
+1..3
 T
 exit $1"
         run "-$2" --separate-stderr "$npd"
@@ -324,9 +325,13 @@ exit $1"
     says 4 1 "gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
     says 3 2 "nothing is known: windsock's exit code 3, gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
     says 2 2 "nothing is known: windsock's exit code 2, gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
-    stand_in windsock 'echo not ok 1 - gpu.xid; exit 1'
+    stand_in windsock 'echo not ok 1 - gpu.xid; echo 1..1; exit 1'
     run -1 "$npd"
     [ "$output" = "windsock fails" ]
+    for code in 1 4; do # a wrapper's, or a report that was cut
+        run -2 "$npd" sh -c "echo 'image pull failed'; echo 'not ok 1 - a.b'; exit $code"
+        [ "$output" = "nothing is known: sh ends with exit code $code and no report" ]
+    done
     stand_in nsenter 'echo "nsenter: reassociate to namespace failed" >&2; exit 1' # a pod that may not
     run -2 "$npd" nsenter -t 1 -m -n -- /usr/local/bin/windsock
     [ "$output" = "nothing is known: nsenter ends with exit code 1 and no report" ]
