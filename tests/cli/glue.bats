@@ -5,6 +5,7 @@
 # shellcheck disable=SC2016 # scripts for another shell stand in single quotes
 bats_require_minimum_version 1.5.0
 load glue.sh
+load ../wait.sh
 
 from() { # YAML EXPRESSION: of the document (or list of documents) d
     python3 -c 'import sys, yaml
@@ -457,4 +458,41 @@ install_on() { env ROOT="$PWD/root" "$S/parallelcluster/post-install" "$@"; }
     rm root/etc/parallelcluster/cfnconfig
     run -1 install_on "file://$PWD/a.tar.gz" "${SUM%% *}"
     [[ $output == *"no node of AWS ParallelCluster"* ]]
+}
+
+@test "ParallelCluster: an archive behind a redirect is had, but not by plain http" {
+    command -v openssl >/dev/null || skip "no openssl here"
+    archive
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+        -keyout key.pem -out cert.pem 2>/dev/null
+    cat >serve.py <<'P'
+import http.server, os, ssl
+class H(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self):
+        to = {"/r": "/a.tar.gz", "/plain": "http://localhost:1/a.tar.gz"}.get(self.path)
+        if not to:
+            return super().do_GET()
+        self.send_response(302)
+        self.send_header("Location", to)
+        self.end_headers()
+s = http.server.ThreadingHTTPServer(("localhost", 0), H)
+c = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+c.load_cert_chain("cert.pem", "key.pem")
+s.socket = c.wrap_socket(s.socket, server_side=True)
+open("port.new", "w").write(str(s.server_address[1]))
+os.rename("port.new", "port")
+s.serve_forever()
+P
+    timeout 120 python3 serve.py 2>said 3>&- &
+    server=$!
+    wait_for 10 test -s port
+    export CURL_CA_BUNDLE=$PWD/cert.pem no_proxy=localhost
+    node ComputeFleet
+    run -0 install_on "https://localhost:$(cat port)/r" "$SUM"
+    [ -x root/opt/windsock/bin/windsock ]
+    stand_in sleep :
+    run -1 install_on "https://localhost:$(cat port)/plain" "$SUM"
+    kill $server
+    [[ $output == *"/plain could not be had"* ]]
+    grep -qi 'protocol "http"' <<<"$output" # curl's words: it did not even try
 }
