@@ -122,7 +122,7 @@ cause() { # REPORT [HOST]
         /^not ok / {
             name = $0
             sub(/^not ok [0-9]+ - /, "", name)
-            message = ""
+            severity = 0
         }
         /^ok / { name = "" }
         /^  severity: "fail"/ { severity = 2 }

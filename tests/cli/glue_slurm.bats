@@ -190,3 +190,13 @@ X
     SLURM_JOB_ID=1 SLURM_JOB_NODELIST='n[1-3]' SLURMD_NODENAME=n2 run -0 timeout 20 ./prolog # DEADLINE
     grep -q 'job 1 on n2: sound' logs/slurm.log
 }
+
+@test "Slurm: with --strict a warning of one node is not the cause that another one failed" {
+    report() { # NODE SEVERITY MESSAGE
+        printf 'not ok 1 - a.b %s\n  ---\n  severity: "%s"\n  message: "%s"\n  ...\n' "$@"
+    }
+    { report n1 fail 'is bad'; report n2 warn 'is odd'; report n2 error 'is gone'; } >report.tap
+    # shellcheck disable=SC1091
+    said=$(. "$S/slurm/common.sh"; cause report.tap n2)
+    [ "$said" = "a.b n2: is gone" ]
+}
