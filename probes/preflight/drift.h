@@ -8,6 +8,9 @@
  * preflight_published(). */
 void preflight_find_published(struct preflight *p, const struct answers *all);
 
+/* What hosts are called, for preflight_asked(). */
+void preflight_learn_names(struct preflight *p, const struct answers *all);
+
 /* The drift stage: compares all answers, asked between these two moments. */
 void preflight_drift(struct preflight *p, const struct answers *all, double asked, double answered);
 

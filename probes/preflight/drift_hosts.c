@@ -11,14 +11,14 @@
 
 /* ---- names ---- */
 
-struct called {
+struct kernel {
 	const struct answer *a;
 	const char *boot; /* of its kernel; NULL: not said */
 };
 
 static int by_name(const void *px, const void *py)
 {
-	const struct called *x = px, *y = py;
+	const struct kernel *x = px, *y = py;
 	int d = strcmp(x->a->hostname, y->a->hostname);
 
 	return d ? d : (x->a > y->a) - (x->a < y->a);
@@ -26,7 +26,7 @@ static int by_name(const void *px, const void *py)
 
 /* All but those that are a machine we have already. */
 static const char *without_twins(struct preflight *p, const struct answers *all,
-				 const struct called *twins, size_t n)
+				 const struct kernel *twins, size_t n)
 {
 	host_list kept = {0};
 
@@ -44,13 +44,13 @@ static const char *without_twins(struct preflight *p, const struct answers *all,
 /* What it was asked for by, where that is a name, and not the very one that another has. */
 static const char *own_name(const struct answer *x)
 {
-	const char *at = strrchr(x->host, '@'), *name = at ? at + 1 : x->host;
+	const char *name = host_bare(x->host);
 	union addr ignored;
 
 	return !addr_parse(name, &ignored) || streq(name, x->hostname) ? NULL : name;
 }
 
-static void tell_twins(struct preflight *p, const struct answers *all, const struct called *v,
+static void tell_twins(struct preflight *p, const struct answers *all, const struct kernel *v,
 		       size_t n)
 {
 	/* before what else such hosts say of their names */
@@ -80,12 +80,12 @@ static void tell_twins(struct preflight *p, const struct answers *all, const str
 
 void drift_names(struct preflight *p, const struct answers *all)
 {
-	struct called *v = arena_alloc(p->a, (all->n + 1) * sizeof(*v));
+	struct kernel *v = arena_alloc(p->a, (all->n + 1) * sizeof(*v));
 	size_t n = 0;
 
 	for (size_t i = 0; i < all->n; i++)
 		if (all->v[i].doc && all->v[i].hostname)
-			v[n++] = (struct called){&all->v[i], json_get_str(all->v[i].data, "boot")};
+			v[n++] = (struct kernel){&all->v[i], json_get_str(all->v[i].data, "boot")};
 	qsort(v, n, sizeof(*v), by_name);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n; next++)

@@ -114,7 +114,7 @@ static const char *difference(struct arena *a, const cJSON *own, const cJSON *us
 /* "[fd00::1]:/data": the first colon ends a name. */
 static const char *place(struct arena *a, const char *host, const char *path)
 {
-	const char *at = strrchr(host, '@'), *name = at ? at + 1 : host;
+	const char *name = host_bare(host);
 
 	if (strchr(name, ':') && *name != '[')
 		host = arena_printf(a, "%.*s[%s]", (int)(name - host), host, name);

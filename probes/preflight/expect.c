@@ -49,7 +49,7 @@ static int by_rate(const void *x, const void *y)
 }
 
 /* The slowest first. */
-static pace_list paces(struct arena *a, const cJSON *data)
+static pace_list paces(const struct preflight *p, const cJSON *data)
 {
 	const cJSON *name = json_get(json_get(data, "world"), "ranks");
 	const cJSON *rank = json_get(json_get(data, "throughput"), "ranks");
@@ -58,14 +58,14 @@ static pace_list paces(struct arena *a, const cJSON *data)
 	name = name ? name->child : NULL;
 	rank = rank ? rank->child : NULL;
 	for (; name && rank; name = name->next, rank = rank->next) {
-		const char *host = json_get_str(name, "host");
+		const char *host = preflight_host_of_rank(p, name);
 		double rate = json_get_num(rank, "compute_samples_per_s", NAN);
-		struct pace *p = host && rate > 0 ? pace_of(a, &l, host) : NULL;
+		struct pace *own = host && rate > 0 ? pace_of(p->a, &l, host) : NULL;
 
-		if (!p)
+		if (!own)
 			continue;
-		p->rate += rate;
-		p->seconds = fmax(p->seconds, computing(rank));
+		own->rate += rate;
+		own->seconds = fmax(own->seconds, computing(rank));
 	}
 	if (l.n)
 		qsort(l.v, l.n, sizeof(*l.v), by_rate);
@@ -78,7 +78,7 @@ static bool is_odd(const struct pace *p) { return p->times >= ODD && p->seconds 
 
 bool preflight_is_uneven(struct preflight *p, const cJSON *data)
 {
-	pace_list l = paces(p->a, data);
+	pace_list l = paces(p, data);
 
 	return l.n && is_odd(&l.v[0]);
 }
@@ -241,7 +241,7 @@ static void keep(struct preflight *p, const pace_list *l, const struct promise *
 
 void preflight_judge_training(struct preflight *p, const cJSON *data, const cJSON *again)
 {
-	pace_list l = paces(p->a, data), second = paces(p->a, again);
+	pace_list l = paces(p, data), second = paces(p, again);
 	struct promise x = promise(p, data);
 
 	show(p, &l);

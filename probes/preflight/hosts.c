@@ -265,6 +265,7 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 static int conclude(struct preflight *p, const struct answers *all, double asked, double answered,
 		    struct err *e)
 {
+	preflight_learn_names(p, all);
 	take_rest(p, all);
 	preflight_finish(p, S_HOSTS);
 	if (all->n) {

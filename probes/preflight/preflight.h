@@ -65,6 +65,12 @@ struct curve_point {
 };
 typedef LIST(struct curve_point) curve;
 
+/* What a host is called, and what it was asked for as; NULL: as more than one. */
+struct called {
+	const char *name, *asked;
+};
+typedef LIST(struct called) called_list; /* by name */
+
 struct crew;
 struct preflight {
 	struct arena *a;
@@ -95,6 +101,7 @@ struct preflight {
 	const char *peer_line;	    /* what portcheck would have typed on a peer */
 	str_list usable;	    /* nodes */
 	struct names blamed, known; /* nodes; those that were asked for */
+	called_list called;	    /* what they are called beside */
 	struct names odd;	    /* nodes whose NCCL would publish another address than proven */
 	struct names alone;	    /* nodes that speak another family of addresses than most */
 	bool settings_differ;	    /* between nodes */
@@ -168,6 +175,15 @@ bool preflight_carried(struct preflight *p, enum stage_id id);
 /* After it: did it fail because they went away meanwhile? Its findings from @from on say that they
  * are no news of the hosts; true, with @once_more: begin it again. */
 bool preflight_uncarried(struct preflight *p, enum stage_id id, size_t from, bool once_more);
+/* "root@node2" -> "node2" */
+const char *host_bare(const char *host);
+/* The name that a host was asked for by: of one of its own names, or of an address; those of no
+ * host of this run, or of several, stay as they are. */
+const char *preflight_asked(const struct preflight *p, const char *name);
+/* Of an element of data.world.ranks; NULL: it names none. */
+const char *preflight_host_of_rank(const struct preflight *p, const cJSON *rank);
+/* The subjects of a document's findings, and the hosts that their lines to type go to. */
+void preflight_as_asked(const struct preflight *p, cJSON *doc);
 /* Of --same and --master what each host is asked. */
 void preflight_ask_alike(const struct preflight *p, str_list *args);
 /* The fewest hosts that explain the bad pairs of portcheck's matrix, into p->culprits. */

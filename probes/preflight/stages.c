@@ -201,31 +201,16 @@ static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 			      without_twins(cJSON_Duplicate(data, true)));
 }
 
-static bool is_asked(const struct preflight *p, const char *name)
-{
-	for (size_t i = 0; name && i < p->hosts.n; i++)
-		if (streq(p->hosts.v[i].name, name))
-			return true;
-	return false;
-}
-
-/* Of a rank it is told by who reports; the host is the rank's, as it was asked for: by its name
- * or by its address. */
+/* Of a rank it is told by who reports; the host is the rank's. */
 static const char *whose(const struct preflight *p, const cJSON *doc, const cJSON *finding)
 {
 	const cJSON *ranks = json_get(json_get(json_get(doc, "data"), "world"), "ranks");
-	const char *subject = json_text(finding, "subject"), *host, *address;
-	const cJSON *of;
+	const char *subject = json_text(finding, "subject"), *host = NULL;
 	uint64_t rank;
 
-	if (!starts_with(subject, "rank ") || parse_uint(subject + 5, &rank) || rank > INT_MAX)
-		return json_get_str(finding, "host");
-	of = cJSON_GetArrayItem(ranks, (int)rank);
-	host = json_get_str(of, "host");
-	address = json_get_str(of, "address");
-	return is_asked(p, address) && !is_asked(p, host) ? address
-	       : host					  ? host
-							  : json_get_str(finding, "host");
+	if (starts_with(subject, "rank ") && !parse_uint(subject + 5, &rank) && rank <= INT_MAX)
+		host = preflight_host_of_rank(p, cJSON_GetArrayItem(ranks, (int)rank));
+	return host ?: json_get_str(finding, "host");
 }
 
 /* That it was interrupted is what we did to it, when we cut it short. @cut: by us, or with us by a
@@ -244,7 +229,7 @@ static void take_findings(struct preflight *p, enum stage_id id, const cJSON *do
 			continue;
 		before = p->t.items.n;
 		tally_take(&p->t, id, stages[id].name,
-			   host && own && !streq(host, own) ? host : NULL, f);
+			   host && own && !streq(host, own) ? preflight_asked(p, host) : NULL, f);
 		if (ours && p->t.items.n > before)
 			preflight_forgive(p->t.items.v[before].f);
 	}
@@ -331,6 +316,7 @@ cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *cons
 	part_run(stages[id].command, all.v, cap, &shown, p->a, &got);
 	ours = preflight_budget_ended(p, id, &got, cap);
 	if (takes && got.doc) {
+		preflight_as_asked(p, got.doc);
 		take_findings(p, id, got.doc, got.cut || got.needless || got.interrupted, ours);
 		take_data(p, id, got.doc);
 	}

@@ -17,6 +17,16 @@ load windsock_full.sh
     [[ $(said stage.expectations) == "not reached because find-slow failed: node2 "* ]]
 }
 
+@test "hosts asked for as user@host or by address: the slow one is named so, and so is the way to it" {
+    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node2=100mbit -- \
+        "$BIN/windsock" --hosts root@node0,node1,root@node2,10.77.0.4 --full --budget 45s --json
+    valid
+    [ "$(jq -c '.data | [.failing_nodes, (.passing_nodes | sort)]' <<<"$output")" = '[["root@node2"],["10.77.0.4","node1","root@node0"]]' ]
+    jq -r '.findings[] | select(.check == "pair.bandwidth") | .subject, .fix[0]' <<<"$output" >lines
+    [ "$(head -n 1 lines)" = root@node2 ]
+    [[ $(tail -n 1 lines) == *" root@node2 'ip -s link"* ]]
+}
+
 @test "a rank that dies is its host's, as that was asked for" {
     mkdir own
     cp "$BIN"/{windsock,ifprobe,portcheck} own/
