@@ -93,7 +93,7 @@ const char *drift_vacant(struct preflight *p, const struct answers *all, const s
 
 	if (addr_parse(like, &net))
 		return NULL;
-	name_resolve(a->host, 0, p->a, &got);
+	name_resolve(host_bare(a->host), 0, p->a, &got);
 	for (size_t i = 0; i < got.addrs.n; i++) {
 		const char *text = addr_print(&got.addrs.v[i], &t);
 

@@ -58,7 +58,7 @@ static const struct answer *find_led(const struct preflight *p, const struct ans
 static const struct answer *find_master(const struct preflight *p, const struct answers *all)
 {
 	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].doc && (is_one_name(all->v[i].host, p->master) ||
+		if (all->v[i].doc && (is_one_name(host_bare(all->v[i].host), p->master) ||
 				      is_one_name(all->v[i].hostname, p->master)))
 			return &all->v[i];
 	return p->master_given ? find_led(p, all) : NULL;

@@ -291,7 +291,7 @@ static void choose_master(struct preflight *p, const char *first)
 	union addr a;
 
 	p->master_given = p->master;
-	p->master = p->master ?: first;
+	p->master = p->master ?: (first ? host_bare(first) : NULL);
 	if (p->master && !addr_parse(p->master, &a))
 		p->master = NULL;
 }

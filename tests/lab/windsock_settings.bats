@@ -21,6 +21,9 @@ mend() { # NODE
     [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "drift.master node1 node0" ]
     [[ $(first .message) == "leads to 10.77.9.1, which is not node0"* ]]
     [ "$(jq -r .data.exclude <<<"$output")" = node1 ]
+    # as what user it is come there says nothing of its name
+    run -1 --separate-stderr windsock --hosts root@node0,root@node1,root@node2 --quick --json
+    [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "drift.master root@node1 node0" ]
     mend 1
 }
 
