@@ -14,6 +14,20 @@ struct finding *drift_note(struct preflight *p, const char *key, const char *sub
 	return f;
 }
 
+/* Another host said it, and somebody will type it: what a shell could take for more than a word
+ * is left for a person to fill in. A remark may have a little more in it. */
+static const char *typable(const char *text, bool in_remark)
+{
+	static const char words[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789 ._+-";
+	static const char remarks[] = ",:/()%@=[]";
+
+	for (const char *at = text; *at; at++)
+		if (!strchr(words, *at) && !(in_remark && strchr(remarks, *at)))
+			return "VALUE";
+	return text;
+}
+
 /* The table's text has at most one %s. */
 static const char *fix_of(struct arena *a, const struct drift_kind *k, const struct drift_value *v,
 			  const struct drift_value *usual)
@@ -22,7 +36,10 @@ static const char *fix_of(struct arena *a, const struct drift_kind *k, const str
 	const char *fix = none ? k->none : k->fix, *hole = strstr(fix, "%s");
 	const char *text = k->typed ? k->typed(a, usual->text) : usual->text;
 
-	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - fix), fix, text, hole + 2) : fix;
+	if (!hole)
+		return fix;
+	text = typable(text, memchr(fix, '#', (size_t)(hole - fix)) != NULL);
+	return arena_printf(a, "%.*s%s%s", (int)(hole - fix), fix, text, hole + 2);
 }
 
 /* Hosts where a limit that is wrong by itself has been said to be; and those that have less of the

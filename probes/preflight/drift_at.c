@@ -9,14 +9,23 @@ static const cJSON *interface_of(const struct answer *a)
 	return json_get(json_get(a->data, "parts"), "interface");
 }
 
+/* It becomes part of lines to type: nothing but an address is taken for one. */
+static const char *address_in(const cJSON *o)
+{
+	const char *text = json_get_str(o, "address");
+	union addr ignored;
+
+	return text && !addr_parse(text, &ignored) ? text : NULL;
+}
+
 const char *answer_address(const struct answer *a)
 {
-	return json_get_str(json_get(interface_of(a), "suggest"), "address");
+	return address_in(json_get(interface_of(a), "suggest"));
 }
 
 const char *answer_published(const struct answer *a)
 {
-	return json_get_str(json_get(json_get(interface_of(a), "predict"), "nccl"), "address");
+	return address_in(json_get(json_get(interface_of(a), "predict"), "nccl"));
 }
 
 /* Addresses of every kind, loopback and link-local ones included; NULL: it has not this one. */

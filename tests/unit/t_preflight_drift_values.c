@@ -230,9 +230,69 @@ static void t_numa_balancing(void **state)
 	world_done(&w);
 }
 
+/* Lines that somebody types hold nothing of another host's that a shell takes for a command. */
+static void t_typed(void **state)
+{
+	static const struct {
+		const char *key, *usual, *fix;
+	} cases[] = {
+		{"congestion", "bbr", "sudo sysctl -w net.ipv4.tcp_congestion_control=bbr"},
+		{"congestion", "bbr;touch x",
+		 "sudo sysctl -w net.ipv4.tcp_congestion_control=VALUE"},
+		{"tcp_rmem", "4096 131072 6291456",
+		 "sudo sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'"},
+		{"torch", "2.3.0+cu121", "pip install 'torch==2.3.0+cu121'"},
+		{"torch", "2' x '", "pip install 'torch==VALUE'"},
+		{"rdma_fw", "28.39.1002 (MT_0000000838)",
+		 "sudo mlxfwmanager --query   # the others: 28.39.1002 (MT_0000000838)"},
+		{"kernel", "6.1\\nreboot", "uname -r   # the others have VALUE"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char usual[128], odd[128];
+		const char *const facts[] = {usual, usual, odd};
+		struct world w;
+
+		(void)snprintf(usual, sizeof(usual), "{\"%s\":\"%s\"}", cases[i].key,
+			       cases[i].usual);
+		(void)snprintf(odd, sizeof(odd), "{\"%s\":\"another\"}", cases[i].key);
+		world_init(&w, facts, 3);
+		preflight_drift(&w.p, &w.all, 0, 1e12);
+		assert_string_equal(found(&w, 0)->fix.v[0], cases[i].fix);
+		world_done(&w);
+	}
+}
+
+/* Where a job meets is an address, or it is not proposed. */
+static void t_address(void **state)
+{
+	static const char *const facts[] = {"{}"};
+	static const char *const cases[][2] = {{"192.0.2.2", "192.0.2.2"},
+					       {"fd00::1", "fd00::1"},
+					       {"192.0.2.2;touch x", NULL},
+					       {"$(reboot)", NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct world w;
+		cJSON *at;
+		const char *got;
+
+		world_init(&w, facts, 1);
+		at = json_object(json_object(json_object(w.all.v[0].doc, "parts"), "interface"),
+				 "suggest");
+		json_str(at, "address", cases[i][0]);
+		got = answer_address(&w.all.v[0]);
+		assert_string_equal(got ? got : "none", cases[i][1] ? cases[i][1] : "none");
+		world_done(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(t_typed),	    cmocka_unit_test(t_address),
 		cmocka_unit_test(t_no_number),	    cmocka_unit_test(t_limits_about_alike),
 		cmocka_unit_test(t_none_here),	    cmocka_unit_test(t_only_there),
 		cmocka_unit_test(t_head_node),	    cmocka_unit_test(t_rdma),
