@@ -23,22 +23,25 @@ void drift_note_rank(cJSON *facts)
 }
 
 /* One for each host and all of them others: somebody meant it so. */
-static bool is_meant(const struct answers *all)
+static bool is_meant(struct arena *a, const struct answers *all)
 {
-	for (size_t i = 0; i < all->n; i++)
-		for (size_t k = 0; k < i; k++)
-			if (rank_of(&all->v[i]) && rank_of(&all->v[k]) &&
-			    streq(rank_of(&all->v[i]), rank_of(&all->v[k])))
-				return false;
-	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].data && !rank_of(&all->v[i])) /* who did not answer tells nothing */
+	struct names seen = {0};
+
+	for (size_t i = 0; i < all->n; i++) {
+		const char *rank = rank_of(&all->v[i]);
+
+		if (!rank && !all->v[i].data) /* who did not answer tells nothing */
+			continue;
+		if (!rank || names_has(&seen, rank))
 			return false;
+		names_add(&seen, a, rank);
+	}
 	return true;
 }
 
 void drift_ranks(struct preflight *p, const struct answers *all)
 {
-	bool meant = is_meant(all);
+	bool meant = is_meant(p->a, all);
 
 	for (size_t i = 0; !meant && i < all->n; i++) {
 		const char *rank = rank_of(&all->v[i]), *size;

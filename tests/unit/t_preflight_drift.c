@@ -3,6 +3,8 @@
 
 #include "lib/core/version.h"
 
+#include <time.h>
+
 static void t_odd_one(void **state)
 {
 	static const char *const facts[] = {"{\"gpus\":8,\"nccl\":\"2.20.5\",\"memory\":1000}",
@@ -322,6 +324,59 @@ static void t_accused(void **state)
 	accused("c", "a route of this host forbids it", "a b "); /* not of this pair */
 }
 
+static size_t ranks_told(struct world *w)
+{
+	w->p.t.items.n = 0;
+	drift_ranks(&w->p, &w->all);
+	return w->p.t.items.n;
+}
+
+/* One for each host is meant so; one that two have, or that some lack, is an old job's. */
+static void t_ranks(void **state)
+{
+	static const char *const facts[] = {"{\"rank\":\"0\"}", "{\"rank\":\"1\"}",
+					    "{\"rank\":\"1\"}", "{}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	w.all.n = 2;
+	assert_int_equal(ranks_told(&w), 0);
+	w.all.n = 3;
+	assert_int_equal(ranks_told(&w), 3);
+	w.all.v[2] = w.all.v[3];
+	assert_int_equal(ranks_told(&w), 2);
+	w.all.v[2].data = NULL; /* it did not answer */
+	assert_int_equal(ranks_told(&w), 0);
+	w.all.n = 4;
+	w.all.v[2].doc = NULL;
+	world_done(&w);
+}
+
+/* It takes no longer for each of many hosts than for each of few. */
+static void t_many_ranks(void **state)
+{
+	enum { MANY = 20000 };
+	const char **facts = malloc(MANY * sizeof(*facts));
+	char(*texts)[32] = malloc(MANY * sizeof(*texts));
+	struct world w;
+	clock_t begin;
+
+	(void)state;
+	assert_true(facts && texts);
+	for (size_t i = 0; i < MANY; i++) {
+		(void)snprintf(texts[i], sizeof(texts[i]), "{\"rank\":\"%zu\"}", i);
+		facts[i] = texts[i];
+	}
+	world_init(&w, facts, MANY);
+	begin = clock();
+	assert_int_equal(ranks_told(&w), 0);
+	assert_true(clock() - begin < 2 * CLOCKS_PER_SEC); /* of processor time; by pairs: 30 s */
+	world_done(&w);
+	free(facts);
+	free(texts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +391,8 @@ int main(void)
 		cmocka_unit_test(t_limit_fix),
 		cmocka_unit_test(t_culprits),
 		cmocka_unit_test(t_accused),
+		cmocka_unit_test(t_ranks),
+		cmocka_unit_test(t_many_ranks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
