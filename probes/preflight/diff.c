@@ -6,6 +6,9 @@
 #include "probes/preflight/diff_index.h"
 #include "probes/preflight/diff_own.h"
 #include "probes/preflight/diff_tested.h"
+#include "probes/preflight/drift_values.h"
+
+#include <math.h>
 
 struct finding *diff_note(struct compared *c, const char *check, const char *subject,
 			  enum status st)
@@ -177,25 +180,76 @@ static const char *worded(struct arena *a, const cJSON *v)
 				 : arena_printf(a, "%.12g", cJSON_GetNumberValue(v));
 }
 
-static void compare_facts(struct compared *c, const char *host, const cJSON *old, const cJSON *now)
+static const struct drift_kind *rate_of(const char *key)
+{
+	for (size_t i = 0; i < drift_kinds_n; i++)
+		if (drift_kinds[i].type == RATE && streq(drift_kinds[i].key, key))
+			return &drift_kinds[i];
+	return NULL;
+}
+
+/* What was measured is never quite the same, and not measured in every run. */
+static bool is_alike(const cJSON *was, const cJSON *is)
+{
+	const struct drift_kind *rate = rate_of((is ?: was)->string);
+	const struct drift_value x = {.number = cJSON_GetNumberValue(was)},
+				 y = {.number = cJSON_GetNumberValue(is)};
+
+	if (!rate || (was && is && !(isfinite(x.number) && isfinite(y.number))))
+		return cJSON_Compare(was, is, true);
+	return !was || !is || drift_alike(rate, &x, &y);
+}
+
+/* @was, @is: NULL: it is not there. */
+static void compare_fact(struct compared *c, const char *host, const cJSON *was, const cJSON *is)
+{
+	const cJSON *v = is ?: was;
+	struct finding *f;
+
+	if (streq(v->string, "clock") || streq(v->string, "same_files") || cJSON_IsArray(v) ||
+	    is_alike(was, is))
+		return;
+	if (cJSON_IsObject(v)) { /* digests of --same */
+		if (!was || !is)
+			return; /* it was not asked for */
+		f = note_of(c, "diff.fact", "contents", host, ST_INFO);
+		finding_set(f, ST_INFO, "what --same looks at has changed");
+		return;
+	}
+	f = note_of(c, "diff.fact", v->string, host, ST_INFO);
+	if (!is)
+		finding_set(f, ST_INFO, "gone now, was %s", worded(c->t->a, was));
+	else if (!was)
+		finding_set(f, ST_INFO, "%s, was not there", worded(c->t->a, is));
+	else
+		finding_set(f, ST_INFO, "%s, was %s", worded(c->t->a, is), worded(c->t->a, was));
+}
+
+/* @more: what is there now alone is news, and not what a newer windsock looks at. */
+static void compare_objects(struct compared *c, const char *host, const cJSON *old,
+			    const cJSON *now, bool more)
 {
 	const cJSON *v;
 
-	cJSON_ArrayForEach (v, json_get(now, "facts")) {
-		const cJSON *was = json_get(json_get(old, "facts"), v->string);
-		struct finding *f;
+	if (!old || !now)
+		return; /* a run that did not come so far says nothing of it */
+	cJSON_ArrayForEach (v, now)
+		if (more || json_get(old, v->string))
+			compare_fact(c, host, json_get(old, v->string), v);
+	cJSON_ArrayForEach (v, old)
+		if (!json_get(now, v->string))
+			compare_fact(c, host, v, NULL);
+}
 
-		if (!was || streq(v->string, "clock") || streq(v->string, "same_files") ||
-		    cJSON_IsArray(v) || cJSON_Compare(was, v, true))
-			continue;
-		if (cJSON_IsObject(v)) { /* digests of --same */
-			f = note_of(c, "diff.fact", "contents", host, ST_INFO);
-			finding_set(f, ST_INFO, "what --same looks at has changed");
-			continue;
-		}
-		f = note_of(c, "diff.fact", v->string, host, ST_INFO);
-		finding_set(f, ST_INFO, "%s, was %s", worded(c->t->a, v), worded(c->t->a, was));
-	}
+/* What a host says of itself, and what its GPUs stage found. */
+static void compare_facts(struct compared *c, const char *host, const cJSON *old, const cJSON *now)
+{
+	const cJSON *was = json_get(old, "facts"), *is = json_get(now, "facts");
+	bool more = streq(json_text(was, "windsock"), json_text(is, "windsock"));
+
+	compare_objects(c, host, was, is, more);
+	compare_objects(c, host, json_get(json_get(old, "host"), "facts"),
+			json_get(json_get(now, "host"), "facts"), more);
 }
 
 void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *now)

@@ -182,6 +182,22 @@ P
     [[ $output == *"came to the same, 0 differ"* ]]
 }
 
+@test "diff: what the GPUs of a host are, and what it has no more; a speed that is about the same is none" {
+    facts() { jq -r '[.findings[] | select(.check == "diff.fact") | "\(.subject): \(.message)"] | sort | join(",")' <<<"$output"; }
+    jq '.data.facts.nccl = "2.20.5" | del(.data.facts.torch) | .data.host.facts = {driver: "550.1", cuda: "12.4", gpu_name: "H100", matmul_tflops: 600,
+        memory_gbps: 3000}' here.json >gpus.json
+    jq 'del(.data.facts.nccl) | .data.facts.torch = "2.3.0" | .data.host.facts = {gpu_name: "H200", cuda: "12.4", ecc: "on", matmul_tflops: 601}' gpus.json >other.json
+    run -0 --separate-stderr "$BIN/windsock" diff gpus.json other.json --json
+    valid
+    [ "$(facts)" = "driver: gone now, was 550.1,ecc: on, was not there,gpu_name: H200, was H100,nccl: gone now, was 2.20.5,torch: 2.3.0, was not there" ]
+    jq '.data.facts.windsock = "9.9"' other.json >newer.json # it may look at more
+    run -0 --separate-stderr "$BIN/windsock" diff gpus.json newer.json --json
+    [[ $(facts) != *"was not there"* && $(facts) == *"gone now, was 550.1"* ]]
+    jq 'del(.data.host) | .data.facts.nccl = "2.20.5" | del(.data.facts.torch)' other.json >short.json # it did not come so far
+    run -0 --separate-stderr "$BIN/windsock" diff gpus.json short.json --json
+    [ "$(facts)" = "" ]
+}
+
 @test "diff: hosts that are left out, that are new, and that have other names; machines against each other" {
     # node2 is sick then; whoever is not asked now has not become well
     jq 'del(.nodes[2]) | .findings |= map(select(.host != "node2" and .subject != "node2")) |
