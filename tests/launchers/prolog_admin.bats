@@ -67,7 +67,7 @@ checked() { on "$1" env SLURM_CONF="$SLURM_CONF" SLURMD_NODENAME="node$1" "$HOOK
     wait_for 5 resumed 2
     # a drain that slurmctld takes, and answers too late, is ours as well
     break_shm 2
-    stand_in scontrol '/usr/bin/scontrol "$@"; exec sleep 60'
+    stand_in scontrol '/usr/bin/scontrol "$@"; [ "$1" != update ] || exec sleep 60'
     checked 2
     wait_for 5 drained 2
     on 2 umount /dev/shm
