@@ -84,6 +84,22 @@ static void ifname(struct why *w, struct arena *a, struct explanation *x)
 	}
 }
 
+/* One name was given to all hosts by hand, and NCCL failed without a word: it may not be there. */
+static void ifname_of_all(struct explanation *x)
+{
+	enum { A_GUESS = CONFIDENT - 2 };
+	struct cause *c = explain_find(x, "CON-044");
+	const struct cause *e = explain_find(x, "PT-011");
+	bool is_mute = explain_says(e, "internal error") || explain_says(e, "invalid usage");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (is_mute && !explain_has_reason(x) && !explain_find(x, "IF-027") &&
+	    !explain_find(x, "LOG-001"))
+		explain_raise(c, A_GUESS, NULL);
+}
+
 void astray_hear_head(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
 	struct extract to;
@@ -201,6 +217,7 @@ static void driver(const struct why *w, struct arena *a, struct explanation *x)
 void astray(struct why *w, struct arena *a, struct explanation *x)
 {
 	ifname(w, a, x);
+	ifname_of_all(x);
 	ray(w, a, x);
 	driver(w, a, x);
 	library(w, a, x);

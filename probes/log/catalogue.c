@@ -48,6 +48,11 @@ void signature_re_done(struct signature_re *re)
 
 static bool is_in(const regex_t *re, const char *s) { return regexec(re, s, 0, NULL, 0) == 0; }
 
+bool signature_refuses(const struct signature_re *re, const char *text, const char *body)
+{
+	return re->has_no && (is_in(&re->no, text) || is_in(&re->no, body));
+}
+
 const char *signature_where(const struct signature *g, const struct signature_re *re,
 			    const char *text, const char *body)
 {
@@ -58,7 +63,7 @@ const char *signature_where(const struct signature *g, const struct signature_re
 			return NULL;
 		where = body;
 	}
-	return re->has_no && (is_in(&re->no, text) || is_in(&re->no, body)) ? NULL : where;
+	return signature_refuses(re, text, body) ? NULL : where;
 }
 
 bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,

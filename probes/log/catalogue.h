@@ -40,6 +40,8 @@ void signature_re_done(struct signature_re *re);
  */
 const char *signature_where(const struct signature *g, const struct signature_re *re,
 			    const char *text, const char *body);
+/* It has what must not match. */
+bool signature_refuses(const struct signature_re *re, const char *text, const char *body);
 bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,
 		     const char *body);
 

@@ -7,6 +7,8 @@
 #include "probes/log/scan.h"
 #include "probes/log/unfold.h"
 
+#include <ctype.h>
+
 enum { STREAM_BYTES = 1 << 18 /* a longer line is taken in pieces */ };
 
 /* Calls @each for every part of "a|b|c". */
@@ -168,6 +170,51 @@ static uint64_t count_newlines(const char *p, const char *end)
 	return n;
 }
 
+/* @text is more of the whole. */
+static void keep_pasted(struct why_stream *s, const char *text, size_t n)
+{
+	size_t room = sizeof(s->pasted) - s->pasted_n;
+
+	if (n > room)
+		n = room;
+	memcpy(s->pasted + s->pasted_n, text, n);
+	s->pasted_n += n;
+}
+
+/* A line or three are no log but what somebody copied out of one. */
+static void judge_pasted(struct why_stream *s)
+{
+	const char *text = s->pasted, *end = text + s->pasted_n;
+	uint64_t line = s->line;
+
+	if (s->pasted_n == sizeof(s->pasted) || count_newlines(text, end) > PASTED_LINES)
+		return;
+	for (s->line = 1; text < end; s->line++) {
+		const char *stop = line_end(text, end);
+
+		if (!(s->known >> s->line & 1))
+			why_pasted(s, text, (size_t)(stop - text));
+		text = stop < end ? stop + 1 : end;
+	}
+	s->line = line;
+}
+
+static void keep_last(struct why_stream *s, const char *text, const char *end)
+{
+	const char *nl;
+	size_t n;
+
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	if (end == text)
+		return;
+	nl = memrchr(text, '\n', (size_t)(end - text));
+	text = nl ? nl + 1 : text;
+	n = (size_t)(end - text) < sizeof(s->last) ? (size_t)(end - text) : sizeof(s->last) - 1;
+	memcpy(s->last, text, n);
+	s->last[n] = '\0';
+}
+
 /* Looks at whole lines. s->line is that of @text's first; then that after @end. */
 static void judge(struct why_stream *s, const char *text, size_t n)
 {
@@ -176,6 +223,8 @@ static void judge(struct why_stream *s, const char *text, size_t n)
 	struct scan_walk walk;
 	struct scan_hit hit;
 
+	keep_pasted(s, text, n);
+	keep_last(s, text, end);
 	s->line++;
 	sequel_read(s, text, end, s->line);
 	scan_begin(&walk, s->w->scan, text, n);
@@ -332,6 +381,8 @@ void why_flush(struct why_stream *s)
 		s->line += is_begun;
 	}
 	s->n = 0;
+	judge_pasted(s);
+	why_cut(s);
 	s->w->lines += s->line - s->counted;
 	s->w->progress.v[s->file].lines = s->line;
 	s->counted = s->line;

@@ -110,6 +110,7 @@ struct why {
 	LIST(struct log_progress) progress;
 	unsigned progress_left, progress_armed;
 	uint64_t *fact_tried;
+	unsigned bare_tried; /* lines that nothing knew as they stood */
 	/* the bar of a preparation that still ran when somebody gave up */
 	char preparation[64];
 	int preparation_percent;
@@ -142,6 +143,8 @@ void why_done(struct why *w);
 
 struct reply;
 
+enum { PASTED_MOST = 2000 /* bytes */, PASTED_LINES = 3 };
+
 /* One source of lines. */
 struct why_stream {
 	struct why *w;
@@ -159,6 +162,12 @@ struct why_stream {
 	 * looked at before enough of it came */
 	bool is_text;
 	bool is_measured;
+	/* the whole, while it is no more than what somebody copied out of a log, and which of its
+	 * lines an entry knows: a bit for each number */
+	char pasted[PASTED_MOST];
+	size_t pasted_n;
+	unsigned known;
+	char last[400];	  /* the beginning of the latest line that is not empty */
 	bool is_folded;	  /* as YAML folds (unfold.h) */
 	size_t broken_at; /* columns; 0: not */
 	char *buf;
@@ -203,6 +212,16 @@ struct why_hits {
 /* In any order. Each tag counts once; of too many the first ones stay. */
 void why_hit(struct why_hits *p, const char *at, unsigned tag);
 void why_line(struct why_stream *s, const struct why_hits *p, const char *end);
+/* Does the signature of that number know the line? */
+bool why_matches(struct why_stream *s, size_t sig, struct log_line *l);
+/* Fires it where it would know @said, the message in @l, with an exception's name before it. */
+bool why_unnamed(struct why_stream *s, size_t sig, struct log_line *l, const char *said);
+/* One of a few lines that nothing knows as it stands, s->line: somebody may have left the name of
+ * the exception away. */
+void why_pasted(struct why_stream *s, const char *line, size_t n);
+/* The log was cut within a traceback, at the "raise RuntimeError("no GPU")" whose message would
+ * have come next. */
+void why_cut(struct why_stream *s);
 /* The entry @id counts this line as its own, whatever its expression says. */
 void why_fire(struct why_stream *s, const char *id, const struct log_line *l);
 

@@ -1,4 +1,5 @@
 /* A line in which something was found: who says it, which signatures match, and what is kept. */
+#include "probes/log/bare.h"
 #include "probes/log/need.h"
 #include "probes/log/path.h"
 #include "probes/log/reply.h"
@@ -12,6 +13,7 @@ enum {
 	MATCH_ENOUGH = 1000, /* matches; the rest is counted by its anchor */
 	MISS_ENOUGH = 50000, /* lines with the anchor alone; then every 16th is looked at */
 	PROGRESS_ENOUGH = 8, /* lines of it, after each failure */
+	BARE_ENOUGH = 20000, /* lines of errors that nothing knows as they stand */
 	REARM_ENOUGH = 500,  /* failures after which it is counted */
 };
 
@@ -26,7 +28,7 @@ void why_place(const struct why_stream *s, struct log_line *l)
 }
 
 /* The expression is made when a line first may match it. */
-static bool matches(struct why_stream *s, size_t sig, struct log_line *l)
+bool why_matches(struct why_stream *s, size_t sig, struct log_line *l)
 {
 	struct why *w = s->w;
 	const struct signature *g = &signatures[sig];
@@ -127,6 +129,8 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 	int rank = rank_of(s->w, l);
 	bool is_ignored = ignored_has(&s->ignored, s->line, l);
 
+	if (s->line < 8 * sizeof(s->known) && signatures[sig].tier != TIER_GENERIC)
+		s->known |= 1U << s->line;
 	r->count++;
 	r->ignored += is_ignored;
 	r->last_file = s->file;
@@ -187,10 +191,48 @@ static bool try_signature(struct why_stream *s, size_t sig, struct log_line *l, 
 	r->tried++;
 	if (g->tier == TIER_HINT && r->tried >= HINT_ENOUGH)
 		s->w->is_retired[sig] = *retire = true;
-	if (!matches(s, sig, l) || tested_well(l))
+	if (!why_matches(s, sig, l) || tested_well(l))
 		return false;
 	fire(s, sig, l);
 	return true;
+}
+
+static bool try_special(struct why_stream *s, const struct why_hits *p, struct log_line *l,
+			bool *retire)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier != TIER_GENERIC)
+			any |= try_signature(s, p->tags[i], l, retire);
+	return any;
+}
+
+/* Nothing knows the line as it stands: what of it a traceback would have ended with is looked at.
+ */
+static bool try_bare(struct why_stream *s, const struct why_hits *p, struct log_line *l,
+		     bool *retire)
+{
+	const char *body, *said;
+	bool any = false;
+
+	if (s->w->bare_tried >= BARE_ENOUGH || !bare_may(l->text))
+		return false;
+	s->w->bare_tried++;
+	why_place(s, l);
+	body = l->body;
+	said = bare_named(l, false);
+	if (said) {
+		l->body = said;
+		any = try_special(s, p, l, retire);
+		l->body = any ? said : body;
+		return any;
+	}
+	said = bare_unnamed(l, false);
+	for (size_t i = 0; said && i < p->n; i++)
+		if (p->tags[i] < signature_count)
+			any |= why_unnamed(s, p->tags[i], l, said);
+	return any;
 }
 
 /* What counts only where nothing else matched: the surest of those, or the first of equals. */
@@ -292,9 +334,7 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 		if (p->tags[i] >= signature_count &&
 		    p->tags[i] != signature_count + log_fact_progress)
 			try_fact(s, p->tags[i] - signature_count, &l, &retire);
-	for (size_t i = 0; i < p->n; i++)
-		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier != TIER_GENERIC)
-			any |= try_signature(s, p->tags[i], &l, &retire);
+	any = try_special(s, p, &l, &retire) || try_bare(s, p, &l, &retire);
 	if (!any)
 		any = try_generic(s, p, &l, &retire);
 	if (any && s->sequel.fired == s->line)

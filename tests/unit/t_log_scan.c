@@ -219,6 +219,7 @@ static size_t judge_line(const struct signature_re *re, const char *line, size_t
 	fire_plainly(re, line, n, fired);
 	why_init(&w);
 	why_open(&s, &w, "line");
+	why_feed(&s, "\n\n\n\n", 4); /* no line that somebody pasted alone */
 	why_feed(&s, line, n);
 	why_close(&s);
 	for (size_t i = 0; i < signature_count; i++) {
