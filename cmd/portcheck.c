@@ -66,6 +66,14 @@ static struct cloud_run cloud_question(struct app *app, const struct config *c)
 				  .last = c->env.range.last};
 }
 
+/* Its lines are for who judges them, whatever format is asked for: that is for the verdict. */
+static void tell_answer_only(struct app *app)
+{
+	app->report_opts.answer_only = true;
+	app->report_opts.format = "table";
+	app->report_opts.output = NULL;
+}
+
 /* What a launcher that is not ours, or an allocation, makes of a bare `portcheck`. */
 static enum mode bare_mode(struct app *app)
 {
@@ -75,11 +83,8 @@ static enum mode bare_mode(struct app *app)
 
 	world_from_env(world_own_env, NULL, &app->arena, &w);
 	if (w.launcher != LAUNCHER_NONE && w.launcher != LAUNCHER_ENV && !w.trouble && w.size > 1) {
-		if (w.rank > 0) { /* one of them speaks */
-			app->report_opts.answer_only = true;
-			app->report_opts.format = "table";
-			app->report_opts.output = NULL;
-		}
+		if (w.rank > 0) /* one of them speaks */
+			tell_answer_only(app);
 		return RANK;
 	}
 	return nodes && count && !parse_uint(count, &n) && n > 1 ? LAUNCH : LOCAL;
@@ -101,7 +106,9 @@ static void choose_mode(struct app *app, struct config *c)
 		c->mode = TARGETS;
 	else if (!q->why)
 		c->mode = bare_mode(app);
-	if (q->is_rank || q->free)
+	if (q->is_rank)
+		tell_answer_only(app);
+	if (q->free)
 		app->report_opts.answer_only = true;
 }
 

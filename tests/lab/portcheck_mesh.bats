@@ -40,6 +40,12 @@ mesh() { # NODES SCRIPT [LAB-OPTIONS...]: SCRIPT runs on node0, $1 is portcheck
         and (.data.pairs | length == 6 and all(.path_mtu == 1500 and .ms > 0 and .state == "ok"))' <<<"$output"
 }
 
+@test "mesh: a format that the environment asks for is the verdict's, not the ranks'" {
+    WINDSOCK_FORMAT=json run -0 --separate-stderr "$ROOT/scripts/lab" run 2 -- "$BIN/portcheck" --hosts lab
+    valid
+    jq -e '.verdict == "pass" and (.data.pairs | length == 2)' <<<"$output"
+}
+
 @test "mesh: one direction of one pair, the rule on the target named, and what to type there" {
     run -1 --separate-stderr "$ROOT/scripts/lab" run 3 --firewall "1=$BATS_FILE_TMPDIR/group" -- \
         "$BIN/portcheck" --hosts lab --wait 1s
