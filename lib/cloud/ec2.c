@@ -100,6 +100,23 @@ static void read_error(struct ec2 *s, struct ec2_reply *r)
 	r->message = message ? arena_strdup(s->a, message) : NULL;
 }
 
+/* A gateway that is overloaded writes HTML, and is asked again: that is no error yet. */
+static int read_answer(struct ec2 *s, const struct https_answer *answer, struct ec2_reply *ret,
+		       struct err *e)
+{
+	struct err unread = {0};
+
+	ret->doc = ec2_xml_parse(answer->body ? answer->body : "", answer->n, &unread);
+	if (ret->doc) {
+		read_error(s, ret);
+		return 0;
+	}
+	if (ec2_is_passing(answer->status, NULL))
+		return 0;
+	*e = unread;
+	return -1;
+}
+
 static int post(struct ec2 *s, const char *query, uint64_t until_ns, struct ec2_reply *ret,
 		struct err *e)
 {
@@ -120,24 +137,16 @@ static int post(struct ec2 *s, const char *query, uint64_t until_ns, struct ec2_
 		.cancelled = is_interrupted,
 	};
 	struct https_answer answer;
-	int rc = 0;
+	int rc;
 
 	if (token)
 		(void)snprintf(header, sizeof(header), "X-Amz-Security-Token: %s", token);
 	s->https->post(&q, &answer);
 	explicit_bzero(header, sizeof(header));
 	*ret = (struct ec2_reply){.status = answer.status};
-	if (!answer.status)
-		rc = no_answer(s, &answer, e);
-	else if (!answer.n && ec2_is_passing(answer.status, NULL))
-		rc = 0;
-	else
-		ret->doc = ec2_xml_parse(answer.body ? answer.body : "", answer.n, e);
+	rc = answer.status ? read_answer(s, &answer, ret, e) : no_answer(s, &answer, e);
 	s->https->release(&answer);
-	if (ret->doc)
-		read_error(s, ret);
-	/* A gateway that is overloaded writes HTML. */
-	return rc || (answer.status && !ret->doc && !ec2_is_passing(answer.status, NULL)) ? -1 : 0;
+	return rc;
 }
 
 static void wake(struct loop *l, struct timer *t)

@@ -212,7 +212,7 @@ static void t_calls(void **state)
 		rc = ec2_describe(&s, "Action=DescribeX&Version=1", count_groups, &groups, &code,
 				  &err);
 		if (rc != rows[i].rc || groups != rows[i].groups || played.calls != rows[i].calls ||
-		    !strstr(err.msg, rows[i].msg))
+		    !strstr(err.msg, rows[i].msg) || (!rc && *err.msg))
 			fail_msg("%s: rc %d, %d groups, %u calls, %s", rows[i].name, rc, groups,
 				 played.calls, err.msg);
 		if (streq(rows[i].name, "two pages"))
