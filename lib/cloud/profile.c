@@ -42,6 +42,11 @@ static bool is_section(struct line l, const char *name, bool is_config)
 	return line_is(l, name);
 }
 
+static bool is_key(struct line l, const char *key)
+{
+	return l.n == strlen(key) && !strncasecmp(l.s, key, l.n);
+}
+
 static void take(struct line key, struct line value, struct arena *a, struct profile *ret)
 {
 	static const char *const others[] = {"role_arn",	   "sso_session",
@@ -57,11 +62,20 @@ static void take(struct line key, struct line value, struct arena *a, struct pro
 		    {"endpoint_url", &ret->endpoint}};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (line_is(key, keys[i].key) && value.n)
+		if (is_key(key, keys[i].key) && value.n)
 			*keys[i].to = arena_strndup(a, value.s, value.n);
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (line_is(key, others[i]) && value.n)
+		if (is_key(key, others[i]) && value.n)
 			ret->needs = others[i];
+}
+
+/* "=" or ":", whichever comes first; NULL: neither. */
+static const char *find_sign(struct line l)
+{
+	for (size_t i = 0; i < l.n; i++)
+		if (l.s[i] == '=' || l.s[i] == ':')
+			return l.s + i;
+	return NULL;
 }
 
 void profile_parse(const char *text, const char *name, bool is_config, struct arena *a,
@@ -71,7 +85,7 @@ void profile_parse(const char *text, const char *name, bool is_config, struct ar
 
 	for (size_t n; *text; text += n + (text[n] == '\n')) {
 		struct line l;
-		const char *equals;
+		const char *sign;
 
 		n = strcspn(text, "\n");
 		l = trimmed(text, n);
@@ -82,11 +96,11 @@ void profile_parse(const char *text, const char *name, bool is_config, struct ar
 			ret->found |= inside;
 			continue;
 		}
-		equals = memchr(l.s, '=', l.n);
+		sign = find_sign(l);
 		/* An indented line is a nested section's (s3 = ...): not ours. */
-		if (!inside || !equals || is_blank(*text))
+		if (!inside || !sign || is_blank(*text))
 			continue;
-		take(trimmed(l.s, (size_t)(equals - l.s)),
-		     trimmed(equals + 1, (size_t)(l.s + l.n - equals) - 1), a, ret);
+		take(trimmed(l.s, (size_t)(sign - l.s)),
+		     trimmed(sign + 1, (size_t)(l.s + l.n - sign) - 1), a, ret);
 	}
 }

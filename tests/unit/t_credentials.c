@@ -46,6 +46,10 @@ static void t_profiles(void **state)
 		 true, NULL, NULL, NULL, "role_arn"},
 		{"[profile dev]\nsso_session = x\n", "dev", true, NULL, NULL, NULL, "sso_session"},
 		{"[dev\n" KEYS, "dev", false, NULL, NULL, NULL, NULL},
+		{"[dev]\nAWS_ACCESS_KEY_ID = AKIA1\nAws_Secret_Access_Key: a=b:c\nRegion:x\n",
+		 "dev", false, "AKIA1", "a=b:c", "x", NULL},
+		{"[profile dev]\nSSO_Session: x\n", "dev", true, NULL, NULL, NULL, "sso_session"},
+		{"[Dev]\n" KEYS, "dev", false, NULL, NULL, NULL, NULL},
 		{"[dev]\nno equals sign\n= \nregion =\n", "dev", false, NULL, NULL, NULL, NULL},
 	};
 
