@@ -19,6 +19,14 @@ static bool is_trusted(const union addr *at)
 	       (!addr_parse("fd00:ec2::23", &eks6) && addr_equal(at, &eks6));
 }
 
+/* Never looked up: a name server could make anything of it. */
+static const char localhost[] = "localhost";
+
+static int read_address(const char *host, union addr *ret)
+{
+	return addr_parse(streq(host, localhost) ? "127.0.0.1" : host, ret);
+}
+
 /* "http://ADDRESS[:PORT]/PATH" */
 static int split_url(const char *url, struct arena *a, union addr *ret_to, const char **ret_host,
 		     const char **ret_path, struct err *e)
@@ -29,7 +37,7 @@ static int split_url(const char *url, struct arena *a, union addr *ret_to, const
 
 	host_n = strncmp(url, "http://", n) ? 0 : strcspn(url + n, "/");
 	*ret_host = arena_strndup(a, url + (host_n ? n : 0), host_n);
-	if (!host_n || addr_split(*ret_host, a, &host, &port) || addr_parse(host, ret_to) ||
+	if (!host_n || addr_split(*ret_host, a, &host, &port) || read_address(host, ret_to) ||
 	    !is_trusted(ret_to)) {
 		err_set(e, ERR_ABSENT,
 			"AWS_CONTAINER_CREDENTIALS_FULL_URI is not http:// and an address of this "
@@ -58,6 +66,24 @@ static int authorization(struct arena *a, const char **ret, struct err *e)
 	return 0;
 }
 
+/* Where nobody listens on the 127.0.0.1 of "localhost", somebody may on its ::1. */
+static int do_here(const struct http_request *q, struct arena *a, struct http_answer *ret,
+		   struct err *e)
+{
+	struct http_request other = *q;
+	struct http_answer second;
+	struct err no_ipv6;
+
+	if (http_do(q, a, ret, e))
+		return -1;
+	if (ret->connected || !starts_with(q->host, localhost) || addr_parse("::1", &other.to))
+		return 0;
+	addr_set_port(&other.to, addr_port(&q->to));
+	if (!http_do(&other, a, &second, &no_ipv6))
+		*ret = second;
+	return 0;
+}
+
 static int ask(const struct http_request *of, struct credentials *ret, struct arena *a,
 	       struct err *e)
 {
@@ -69,7 +95,7 @@ static int ask(const struct http_request *of, struct credentials *ret, struct ar
 	if (authorization(a, &headers[0], e))
 		return -1;
 	q.headers = headers;
-	if (http_do(&q, a, &answer, e))
+	if (do_here(&q, a, &answer, e))
 		return -1;
 	if (answer.status != 200) {
 		err_set(e, ERR_ABSENT, "the container's credential service at %.100s %s (%d)",

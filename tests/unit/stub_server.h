@@ -57,21 +57,30 @@ static void stub_serve(int listener, stub_answer *answer)
 	}
 }
 
-static struct stub stub_start(stub_answer *answer)
+/* On @fd, bound to @at, which has its port where both families have it. */
+static struct stub stub_start_at(int fd, struct sockaddr_in6 *at, socklen_t len,
+				 stub_answer *answer)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	struct stub s;
 
-	if (bind(fd, (void *)&at, len) || listen(fd, 64) || getsockname(fd, (void *)&at, &len))
+	if (bind(fd, (void *)at, len) || listen(fd, 64) || getsockname(fd, (void *)at, &len))
 		abort();
-	s.port = ntohs(at.sin_port);
+	s.port = ntohs(at->sin6_port);
 	s.pid = fork();
 	if (!s.pid)
 		stub_serve(fd, answer);
 	(void)close(fd);
 	return s;
+}
+
+static struct stub stub_start(stub_answer *answer)
+{
+	union {
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} at = {.v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+
+	return stub_start_at(socket(AF_INET, SOCK_STREAM, 0), &at.v6, sizeof(at.v4), answer);
 }
 
 static void stub_stop(struct stub *s)

@@ -236,12 +236,17 @@ static void imds_broken_role(int fd, const char *request)
 		imds(fd, request);
 }
 
-static void set_url(const char *name, unsigned port, const char *path)
+static void set_url_of(const char *name, const char *host, unsigned port, const char *path)
 {
 	char url[64];
 
-	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", port, path);
+	(void)snprintf(url, sizeof(url), "http://%s:%u%s", host, port, path);
 	set(name, url);
+}
+
+static void set_url(const char *name, unsigned port, const char *path)
+{
+	set_url_of(name, "127.0.0.1", port, path);
 }
 
 static void t_container(void **state)
@@ -262,6 +267,8 @@ static void t_container(void **state)
 		    arena_printf(&a, "%s/.aws/token", home));
 	}
 	finds(NULL, "ASIA9", NULL, "the container's role");
+	set_url_of("AWS_CONTAINER_CREDENTIALS_FULL_URI", "localhost", s.port, "/creds");
+	finds(NULL, "ASIA9", NULL, "the container's role");
 	stub_stop(&s);
 	finds_nothing(NULL, "did not answer");
 	/* Keys are asked of this host's own services only. */
@@ -269,6 +276,22 @@ static void t_container(void **state)
 	finds_nothing(NULL, "nothing was asked");
 	set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "https://127.0.0.1/creds");
 	finds_nothing(NULL, "nothing was asked");
+}
+
+static void t_localhost_is_ipv6(void **state)
+{
+	struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	AUTO_CLOSE int fd = socket(AF_INET6, SOCK_STREAM, 0);
+	struct stub s;
+
+	(void)state;
+	if (fd < 0 || bind(fd, (void *)&at, sizeof(at))) /* this machine has none */
+		skip();
+	s = stub_start_at(socket(AF_INET6, SOCK_STREAM, 0), &at, sizeof(at), container);
+	set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic abc");
+	set_url_of("AWS_CONTAINER_CREDENTIALS_FULL_URI", "localhost", s.port, "/creds");
+	finds(NULL, "ASIA9", NULL, "the container's role");
+	stub_stop(&s);
 }
 
 static void use_imds(stub_answer *mood, struct stub *ret)
@@ -318,9 +341,13 @@ static void t_bad_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_profiles),	       cmocka_unit_test_setup(t_order, clean),
-		cmocka_unit_test_setup(t_none, clean), cmocka_unit_test_setup(t_container, clean),
-		cmocka_unit_test_setup(t_role, clean), cmocka_unit_test(t_bad_json),
+		cmocka_unit_test(t_profiles),
+		cmocka_unit_test_setup(t_order, clean),
+		cmocka_unit_test_setup(t_none, clean),
+		cmocka_unit_test_setup(t_container, clean),
+		cmocka_unit_test_setup(t_localhost_is_ipv6, clean),
+		cmocka_unit_test_setup(t_role, clean),
+		cmocka_unit_test(t_bad_json),
 	};
 	static const char *const files[] = {"credentials", "config", "token"};
 	AUTO_CLOSE int fd = -1;
