@@ -117,7 +117,7 @@ struct mesh_more {
 	struct mesh_more *next;
 };
 struct mesh_cell {
-	const char *row;	      /* "STATES CAUSES MS", a letter per port; NULL: unknown */
+	const char *row;	      /* "STATES CAUSES", a letter per port; NULL: unknown */
 	uint8_t state, cause;	      /* of its worst port: enum port_state, enum port_cause */
 	uint16_t bad;		      /* ports that failed */
 	uint16_t bad_port;	      /* the first of them */
@@ -201,6 +201,10 @@ void mesh_loss(struct mesh *m); /* what answered late, where packets get lost */
 void mesh_take_idle(struct mesh *m, const cJSON *line, size_t me);
 void mesh_idle(const struct mesh *m);
 #define MESH_IDLE_LINE "\"idle\":" /* is in each line of a rank's of that */
+/* A cell as it is told, of the @n results from @v on; and read: struct mesh_cell's row, or NULL:
+ * it is not one of @n ports. mesh_row.c */
+const char *mesh_row_fold(struct arena *a, const struct reach_result *v, size_t n);
+const char *mesh_row_unfold(struct arena *a, const char *s, size_t n, float *ret_ms);
 /* The node of a rank that JSON names; MESH_NO_NODE: it is none. */
 size_t mesh_node_of(const struct mesh *m, const cJSON *rank);
 /* The matrix for people, and data.matrix and data.targets[] for programs. */

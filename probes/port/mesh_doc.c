@@ -74,26 +74,6 @@ static void put_node(struct mesh_self *s, cJSON *line)
 		cJSON_AddItemToArray(ports, cJSON_CreateNumber(s->ports[s->me].v[i]));
 }
 
-/* "STATES CAUSES MS" of the @n results from @v on. */
-static const char *row_text(const struct mesh_self *s, const struct reach_result *v, size_t n)
-{
-	char *line = arena_alloc(s->a, 2 * n + 32);
-	float ms = NAN;
-
-	for (size_t k = 0; k < n; k++) {
-		line[k] = port_state_letter(v[k].state);
-		line[n + 1 + k] = port_cause_letter(v[k].cause);
-		if (port_state_is_reached(v[k].state) && !(v[k].ms >= ms))
-			ms = v[k].ms;
-	}
-	line[n] = ' ';
-	if (isfinite(ms))
-		snprintf(line + 2 * n + 1, 31, " %.3f", (double)ms);
-	else
-		snprintf(line + 2 * n + 1, 31, " -");
-	return line;
-}
-
 /*
  * Of the @n answers from @v on those to a question that was asked again, a second later. All of
  * them are one: what the first met was a neighbour not yet found, or a tunnel not yet dug.
@@ -138,7 +118,7 @@ static void put_row(struct mesh_self *s, cJSON *line)
 	for (size_t i = 0; i < s->reach.n; i += n) {
 		n = s->reach.v[i].target->ports.n;
 		rows[s->target_rank[s->reach.v[i].target - s->targets.v]] =
-			row_text(s, &s->reach.v[i], n);
+			mesh_row_fold(s->a, &s->reach.v[i], n);
 	}
 	for (size_t i = 0; i < s->n; i++)
 		json_push_str(list, rows[i] ?: "");

@@ -113,12 +113,10 @@ static void read_cell(struct mesh *m, size_t from, size_t to, const char *row)
 	size_t n = x->ports.n;
 	int state, cause;
 
-	if (c->row || strlen(row) < 2 * n + 2) /* once is enough */
+	if (c->row) /* once is enough */
 		return;
-	c->row = arena_strdup(m->a, row);
-	c->ms = strtof(row + 2 * n + 1, NULL);
-	c->ms = c->ms > 0 ? c->ms : NAN;
-	for (size_t i = 0; i < n; i++) {
+	c->row = row = mesh_row_unfold(m->a, row, n, &c->ms);
+	for (size_t i = 0; row && i < n; i++) {
 		state = port_state_of_letter(row[i]);
 		cause = port_cause_of_letter(row[n + 1 + i]);
 		if (state < 0 || cause < 0) {

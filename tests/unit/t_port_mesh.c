@@ -246,6 +246,50 @@ static void lines(void **state)
 	assert_null(mesh_at(&b.m, 0, 1)->row);
 }
 
+/* Of every port there is no line is longer than of a few, unless they differ. */
+static void rows(void **state)
+{
+	static const struct reach_result odd[] = {
+		{.state = PORT_OPEN, .ms = 0.25F},
+		{.state = PORT_FILTERED, .cause = CAUSE_DROPPED, .ms = 7},
+		{.state = PORT_FILTERED, .cause = CAUSE_DROPPED, .ms = 7},
+		{.state = PORT_REFUSED, .cause = CAUSE_CLOSED, .ms = 0.125F},
+	};
+	static const char *const bad[] = {"",
+					  "o",
+					  "o4",
+					  "o4 ",
+					  "o4 .3 1",
+					  "o4 .5 1",
+					  "o0 .4 1",
+					  "o3 .4 1",
+					  "4o .4 1",
+					  "oooo ....",
+					  "o4294967297 .4 1",
+					  "o99999999999999999999999 .4 1"};
+	enum { ALL = 65535 };
+	AUTO(arena_done) struct arena a = {0};
+	struct reach_result *all = arena_alloc(&a, ALL * sizeof(*all));
+	const char *row;
+	float ms;
+
+	(void)state;
+	row = mesh_row_fold(&a, odd, ARRAY_LEN(odd));
+	assert_string_equal(row, "of2r .g2c 0.125");
+	assert_string_equal(mesh_row_unfold(&a, row, ARRAY_LEN(odd), &ms), "offr .ggc");
+	assert_true(ms > 0.12F && ms < 0.13F);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		if (mesh_row_unfold(&a, bad[i], 4, &ms))
+			fail_msg("'%s' was taken", bad[i]);
+	for (size_t i = 0; i < ALL; i++)
+		all[i] = (struct reach_result){.state = PORT_FILTERED, .cause = CAUSE_DROPPED};
+	row = mesh_row_fold(&a, all, ALL);
+	assert_string_equal(row, "f65535 g65535 -");
+	row = mesh_row_unfold(&a, row, ALL, &ms);
+	assert_int_equal(strlen(row), 2 * ALL + 1);
+	assert_true(isnan(ms));
+}
+
 /* What each end knows turns silence into a cause. */
 static void causes(void **state)
 {
@@ -409,6 +453,7 @@ int main(void)
 		cmocka_unit_test(plain_cases),
 		cmocka_unit_test(whose_it_is),
 		cmocka_unit_test(lines),
+		cmocka_unit_test(rows),
 		cmocka_unit_test(causes),
 		cmocka_unit_test(cold_neighbours),
 		cmocka_unit_test(bulk),
