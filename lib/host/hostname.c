@@ -316,3 +316,11 @@ bool name_is_plain(const char *name)
 	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 					   "0123456789.-_")];
 }
+
+const char *hosts_without(struct arena *a, const char *name)
+{
+	return arena_printf(a,
+			    "/^[^#]/{s/[[:space:]]%s\\([[:space:]]\\|$\\)/\\1/g;"
+			    "/^[^[:space:]]*[[:space:]]*$/d;}",
+			    name);
+}

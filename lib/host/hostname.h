@@ -46,6 +46,11 @@ const struct name_answer *name_ask(struct name_book *b, const char *name, struct
 /* Letters, digits, '.', '-' and '_' alone. The kernel takes any bytes as a host name. */
 bool name_is_plain(const char *name);
 
+/*
+ * For commands that are to be typed: what makes sed take @name off every line of /etc/hosts but
+ * remarks, and a line away that has nothing else. In either kind of the shell's quotes.
+ */
+const char *hosts_without(struct arena *a, const char *name);
 /* /etc/hosts; "" where it cannot be read. */
 const char *hosts_text(struct arena *a, size_t *ret_n);
 /*

@@ -39,11 +39,10 @@ static void fix_hosts(const struct check_input *in, struct finding *f)
 		finding_fix(f, "sudo hostnamectl set-hostname NAME   # letters, digits and -");
 		return;
 	}
-	finding_fix(
-		f,
-		"hosts=$(sed '/^[^#]/s/[[:space:]]%s\\([[:space:]]\\|$\\)/\\1/g' /etc/hosts) && "
-		"printf '%%s\\n' \"$hosts\" '%s %s' | sudo tee /etc/hosts >/dev/null",
-		name, own_address(in), name);
+	finding_fix(f,
+		    "hosts=$(sed '%s' /etc/hosts) && printf '%%s\\n' \"$hosts\" '%s %s' | sudo tee "
+		    "/etc/hosts >/dev/null",
+		    hosts_without(f->a, name), own_address(in), name);
 }
 
 static void judge(const struct check_input *in, const struct name_answer *got, struct finding *f)

@@ -44,13 +44,10 @@ static void judge_own(struct mesh_self *s, cJSON *findings)
 	finding_expect(f, "an address that the others can use");
 	/* in its place: in a container it is a mount, which sed -i cannot replace */
 	finding_fix(f,
-		    "sudo sh -c 'n=$(hostname) && h=$(sed "
-		    "\"/^%s/s/[[:space:]]$n\\([[:space:]]\\|\\$\\)/\\1/g\" /etc/hosts) && "
-		    "a=$(ip route get "
+		    "sudo sh -c 'n=$(hostname) && h=$(sed \"%s\" /etc/hosts) && a=$(ip route get "
 		    "%s | grep -o \"src [^ ]*\" | cut -c5-) && [ \"$a\" ] && printf "
 		    "\"%%s\\n\" \"$h\" \"$a $n\" >/etc/hosts'",
-		    *whose ? arena_printf(s->a, "%s[[:space:]]", at.s) : "127\\.",
-		    s->cards[*s->cards[0].addr ? 0 : s->me].addr);
+		    hosts_without(s->a, "$n"), s->cards[*s->cards[0].addr ? 0 : s->me].addr);
 	local_put(s->report, findings, f);
 }
 

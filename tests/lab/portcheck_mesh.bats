@@ -202,6 +202,14 @@ X
         "$1" --hosts lab; $WINDSOCK_RSH node1 "cat /etc/hosts"'
     [[ $output != *mesh.name* ]]
     [[ $output == *$'\n127.0.1.1 node1.home\n10.77.0.1 node0\n10.77.0.2 node1' ]]
+    # IPv6's loopback; and typed once more it adds nothing
+    run -0 --separate-stderr mesh 2 '
+        $WINDSOCK_RSH node1 "printf \"127.0.0.1 localhost\n::1 localhost node1\n10.77.0.1 node0\n# node1\n\" >/etc/hosts"
+        fix=$("$1" --hosts lab | sed -n "s/^ *-> //p")
+        for _ in 1 2; do $WINDSOCK_RSH node1 "sudo() { \"\$@\"; }; $fix"; done
+        "$1" --hosts lab; $WINDSOCK_RSH node1 "cat /etc/hosts"'
+    [[ $output != *mesh.name* ]]
+    [[ $output == *$'\n127.0.0.1 localhost\n::1 localhost\n10.77.0.1 node0\n# node1\n10.77.0.2 node1' ]]
 }
 
 @test "mesh: --bandwidth measures every pair alone and names the slow node" {
