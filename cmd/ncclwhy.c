@@ -158,7 +158,8 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		return err_set(e, ERR_USAGE, "--follow wants one file");
 	if (check_hosts(app, c, e))
 		return -1;
-	if (c->hosts && hosts_from_arg(c->hosts, &app->arena, &c->named, e))
+	if (hosts_settle(&c->hosts, &app->arena, e) ||
+	    (c->hosts && hosts_from_arg(c->hosts, &app->arena, &c->named, e)))
 		return -1;
 	if (c->look && (app->operands.n || c->wrapped || c->follow || c->live || c->confirm))
 		return err_set(e, ERR_USAGE, "--look reads no log: give it alone");

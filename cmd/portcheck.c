@@ -150,7 +150,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	bool asks_cloud = cloud_is_wanted(&cloud);
 	str_list none = {0};
 
-	if (port_ask_check(q, &app->operands, asks_cloud, e) ||
+	if (port_ask_check(q, &app->operands, asks_cloud, e) || hosts_settle(&q->hosts, a, e) ||
 	    port_env_read(&c->env, q->sample, q->seed, a, e) ||
 	    cloud_prepare(&cloud, asks_cloud ? &app->operands : &none, a, e))
 		return -1;

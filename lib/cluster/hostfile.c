@@ -253,6 +253,19 @@ int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err 
 	return 0;
 }
 
+/* With slots an IPv6 address needs brackets, and a user stands before them. */
+static void spell(struct text *t, const struct host *h)
+{
+	const char *at = strchr(h->name, '@'), *host = at ? at + 1 : h->name;
+
+	if (!h->slots)
+		text_add(t, h->name);
+	else if (strchr(host, ':'))
+		text_addf(t, "%.*s[%s]:%u", (int)(host - h->name), h->name, host, h->slots);
+	else
+		text_addf(t, "%s:%u", h->name, h->slots);
+}
+
 int hosts_settle(const char **arg, struct arena *a, struct err *e)
 {
 	host_list hosts;
@@ -264,12 +277,8 @@ int hosts_settle(const char **arg, struct arena *a, struct err *e)
 		return -1;
 	text_init(&t, a);
 	for (size_t i = 0; i < hosts.n; i++) {
-		const struct host *h = &hosts.v[i];
-		bool bare = !h->slots || !strchr(h->name, ':');
-
-		text_addf(&t, bare ? "%s%s" : "%s[%s]", i ? "," : "", h->name);
-		if (h->slots)
-			text_addf(&t, ":%u", h->slots);
+		text_add(&t, i ? "," : "");
+		spell(&t, &hosts.v[i]);
 	}
 	*arg = t.s;
 	return 0;

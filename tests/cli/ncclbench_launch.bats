@@ -33,6 +33,15 @@ verified() { # FILE RANKS
     [ "$(jq '.data.world.ranks | length' <<<"$output")" = 3 ]
     run -0 "$BIN/windsock" on /dev/stdin 'echo here' <<<localhost
     run -0 "$BIN/ifprobe" --hosts - <<<localhost
+    # and what they have there can be typed
+    printf '#!/bin/sh\necho "sh: 1: exec: $2: not found" >&2; exit 127\n' >"$BATS_TEST_TMPDIR/none"
+    chmod +x "$BATS_TEST_TMPDIR/none"
+    local command
+    for command in ifprobe 'portcheck --free'; do
+        # shellcheck disable=SC2086
+        run -1 "$BIN/"$command --hosts - --rsh "$BATS_TEST_TMPDIR/none" <<<$'me@[fd00::1]:8\nme@fd00::2\n[fd00::3]:2'
+        [[ $output == *"$command --rsh $BATS_TEST_TMPDIR/none --hosts 'me@[fd00::1]:8,me@fd00::2,[fd00::3]:2' --copy-self"* ]]
+    done
     run -2 --separate-stderr "$BIN/windsock" --hosts - <<<'a b=1'
     [[ $stderr == *"stdin:1: unknown setting"* ]]
 }
