@@ -28,14 +28,24 @@ static uint64_t count_files(void)
 									   : (uint64_t)r.rlim_max;
 }
 
+/* It is no limit for root. */
+static uint64_t count_of_user(void)
+{
+	struct rlimit r;
+
+	if (!geteuid() || getrlimit(RLIMIT_NPROC, &r) || r.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return r.rlim_cur;
+}
+
 void room_read(struct room *ret)
 {
 	uint64_t bytes = memory_available();
 
 	*ret = (struct room){.processors = processors_usable(),
 			     .files = count_files(),
-			     /* ulimit -u is no limit for root */
 			     .processes = cgroup_tasks().left,
+			     .of_user = count_of_user(),
 			     .bytes = bytes ? bytes : UINT64_MAX};
 }
 
@@ -105,13 +115,16 @@ static int check_files(const struct room *r, const struct room_need *n, struct e
 
 static int check_processes(const struct room *r, const struct room_need *n, struct err *e)
 {
-	uint64_t fit = most(processes_for, n->links, n->ranks, r->processes);
+	bool of_user = r->of_user < r->processes;
+	uint64_t has = of_user ? r->of_user : r->processes, needed = processes_for(n->ranks, 0);
+	uint64_t fit = most(processes_for, n->links, n->ranks, has);
 	struct np_buf np;
 
 	if (fit == n->ranks)
 		return 0;
-	(void)refuse(n, "processes and threads", processes_for(n->ranks, n->links), r->processes,
-		     fit, e);
+	(void)refuse(n, "processes and threads", needed, has, fit, e);
+	if (of_user)
+		return err_hint(e, "%sas root: ulimit -u %" PRIu64, fewer(n, fit, &np), needed);
 	return err_hint(e, "%sraise pids.max of the control group or of those around it",
 			fewer(n, fit, &np));
 }

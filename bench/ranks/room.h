@@ -14,7 +14,8 @@
 struct room {
 	unsigned processors; /* that this process may use; at least one */
 	uint64_t files;	     /* that a process may have open */
-	uint64_t processes;  /* that may still be started */
+	uint64_t processes;  /* that may still be started, for the control groups around us */
+	uint64_t of_user;    /* that this user may have, those that are there counted (ulimit -u) */
 	uint64_t bytes;	     /* of memory that may still be taken */
 };
 struct room_need {

@@ -9,8 +9,11 @@
 #include "bench/ranks/room.h"
 #include "tests/unit/made_root.h"
 
-static const struct room plenty = {
-	.processors = 2, .files = UINT64_MAX, .processes = UINT64_MAX, .bytes = UINT64_MAX};
+static const struct room plenty = {.processors = 2,
+				   .files = UINT64_MAX,
+				   .processes = UINT64_MAX,
+				   .of_user = UINT64_MAX,
+				   .bytes = UINT64_MAX};
 
 static const char *limit(struct room r, uint64_t ranks, unsigned links)
 {
@@ -39,6 +42,9 @@ static void what_limits_them_is_named(void **state)
 	r.processes = 100;
 	assert_non_null(strstr(limit(r, 200, 2), "processes and threads, and there are 100: "));
 	assert_string_equal(limit(r, 46, 2), "");
+	r.of_user = 60; /* the tighter one is named */
+	assert_non_null(strstr(limit(r, 46, 2), "processes and threads, and there are 60: "));
+	assert_string_equal(limit(r, 26, 2), "");
 	r = plenty;
 	r.bytes = 512 << 20;
 	assert_non_null(strstr(limit(r, 600, 2), "of memory at least"));
