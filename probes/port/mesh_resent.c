@@ -61,7 +61,7 @@ static void say(const struct mesh *m, const char *subject, const char *what, flo
 		    "%.2g %% of what %s had to be sent again, one pair at a time: packets get lost",
 		    (double)part * 100, what);
 	finding_expect(f, "less than %.2g %%", (double)LEAST_PART * 100);
-	finding_value(f, (double)part * 100, "%");
+	finding_value(f, thousandths(part * 100), "%");
 	finding_fix(f, "%s", fix);
 	report_add(m->report, f);
 }

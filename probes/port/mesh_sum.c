@@ -120,7 +120,7 @@ static void say_slow(const struct mesh *m, const char *subject, const char *what
 
 	finding_set(f, ST_WARN, "%s %.3g Gb/s%s", what, (double)gbps, more);
 	finding_expect(f, "about %.3g Gb/s, as the fastest", (double)usual);
-	finding_value(f, (double)gbps, "Gb/s");
+	finding_value(f, thousandths(gbps), "Gb/s");
 	finding_fix(f, "ethtool IFACE; ip -s link   # on %s: speed, duplex, errors and drops",
 		    subject);
 	report_add(m->report, f);
@@ -186,7 +186,7 @@ static void judge_rates(const struct mesh *m)
 	finding_set(f, ST_PASS,
 		    "one at a time, median %.3g Gb/s, none below half of what the fastest reach",
 		    (double)usual);
-	finding_value(f, (double)usual, "Gb/s");
+	finding_value(f, thousandths(usual), "Gb/s");
 	report_add(m->report, f);
 }
 
@@ -258,7 +258,7 @@ static void sum_up(const struct mesh *m)
 		f = report_find(m->report, "mesh.reach", pairs_text(m, good));
 		finding_set(f, ST_PASS, "reach each other on every port, median %s, slowest %s",
 			    ms_text(m, usual), slowest(m));
-		finding_value(f, (double)usual, "ms");
+		finding_value(f, thousandths(usual), "ms");
 		report_add(m->report, f);
 	}
 	if (!known)

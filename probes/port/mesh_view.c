@@ -247,7 +247,7 @@ static void put_targets(const struct mesh *m, size_t from, size_t to, cJSON *lis
 		json_str(t, "proto", "tcp");
 		json_str(t, "state", port_state_name((enum port_state)state));
 		if (port_state_is_reached((enum port_state)state))
-			json_num(t, "ms", round((double)c->ms * 1000) / 1000);
+			json_num(t, "ms", thousandths(c->ms));
 		json_str(t, "cause", port_cause_text((enum port_cause)cause));
 	}
 }
@@ -264,9 +264,9 @@ static void put_pair(const struct mesh *m, size_t from, size_t to, cJSON *list)
 	json_str(o, "from", m->nodes[from].name);
 	json_str(o, "to", m->nodes[to].name);
 	json_str(o, "state", cell_name(m, from, to));
-	json_num(o, "ms", round((double)c->ms * 1000) / 1000);
+	json_num(o, "ms", thousandths(c->ms));
 	json_num(o, "path_mtu", c->path_mtu ? c->path_mtu : NAN);
-	json_num(o, "gbps", round((double)c->gbps * 1000) / 1000);
+	json_num(o, "gbps", thousandths(c->gbps));
 	json_num(o, "resent", round((double)c->resent * 1e5) / 1e5);
 }
 

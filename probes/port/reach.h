@@ -4,6 +4,8 @@
 #include "probes/port/cause.h"
 #include "probes/port/targets.h"
 
+#include <math.h>
+
 struct reach_opts {
 	bool udp;
 	unsigned count; /* times that what answered is asked, for the latency; 0: once */
@@ -45,6 +47,8 @@ struct reach {
 		const char *undo; /* takes away what keeps it from there (own.h), or NULL */
 	} * ways;
 };
+/* A figure as programs are told it: a float's digits behind these are made up. */
+static inline double thousandths(float x) { return round((double)x * 1000) / 1000; }
 /* So many results, from @from on, are of one address of one target. */
 size_t reach_of_address(const struct reach *r, size_t from);
 int reach_run(const target_list *targets, struct facts *f, const struct reach_opts *o,

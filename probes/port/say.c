@@ -205,7 +205,7 @@ static void emit(const struct fold *d, const struct reach *r, const struct reach
 		fix_one(f, x, way, r->own_fix);
 	}
 	if (port_state_is_reached(x->state) && isfinite(d->least_ms))
-		finding_value(f, (double)d->least_ms, "ms");
+		finding_value(f, thousandths(d->least_ms), "ms");
 	report_add(report, f);
 }
 
@@ -237,7 +237,7 @@ void say_data(const struct reach *r, const struct say_opts *o, cJSON *data)
 		json_num(t, "port", x->port);
 		json_str(t, "proto", r->udp ? "udp" : "tcp");
 		json_str(t, "state", port_state_name(x->state));
-		json_num(t, "ms", round((double)x->ms * 1000) / 1000);
+		json_num(t, "ms", thousandths(x->ms));
 		json_str(t, "cause",
 			 x->cause == CAUSE_NAME ? x->target->trouble : port_cause_text(x->cause));
 	}

@@ -51,6 +51,8 @@ needs_unshare() {
 @test "data.targets[] has every port once, with the contract's keys" {
     portcheck "127.0.0.1:$OPEN,$CLOSED,1-3" --json >"$BATS_TEST_TMPDIR/doc"
     valid "$(<"$BATS_TEST_TMPDIR/doc")"
+    # no more digits than were measured
+    jq -e '[.findings[] | .value // empty] | length > 0 and all(. == (. * 1000 | round) / 1000)' "$BATS_TEST_TMPDIR/doc"
     jq -e --argjson open "$OPEN" --argjson closed "$CLOSED" '.data.targets
         | length == 5 and all(.from and .to == "127.0.0.1" and .proto == "tcp" and .ms >= 0)
         and ([.[] | select(.port == $open).state] == ["open"])

@@ -43,7 +43,8 @@ mesh() { # NODES SCRIPT [LAB-OPTIONS...]: SCRIPT runs on node0, $1 is portcheck
 @test "mesh: a format that the environment asks for is the verdict's, not the ranks'" {
     WINDSOCK_FORMAT=json run -0 --separate-stderr "$ROOT/scripts/lab" run 2 -- "$BIN/portcheck" --hosts lab
     valid
-    jq -e '.verdict == "pass" and (.data.pairs | length == 2)' <<<"$output"
+    jq -e '.verdict == "pass" and (.data.pairs | length == 2)
+        and ([.findings[] | .value // empty] | length > 0 and all(. == (. * 1000 | round) / 1000))' <<<"$output"
 }
 
 @test "mesh: one direction of one pair, the rule on the target named, and what to type there" {
