@@ -1,5 +1,7 @@
 #include "lib/core/binary.h"
 
+#include "lib/core/utf8.h"
+
 enum {
 	ENOUGH = 64, /* bytes that are not NUL */
 	CONTROL_LEAST =
@@ -13,15 +15,10 @@ static bool is_control(unsigned char c)
 	return (c > 0 && c < '\a') || (c > '\r' && c < 27) || (c > 27 && c < ' ') || c == 127;
 }
 
-/* Of a character in UTF-8; 0: it is none. */
-static size_t utf8_length(const unsigned char *s, size_t n)
+/* Of a character in UTF-8, whose end may lie behind these @n bytes; 0: it is none. */
+static size_t length_of(const unsigned char *s, size_t n)
 {
-	size_t len = *s < 0x80	 ? 1
-		     : *s < 0xc2 ? 0
-		     : *s < 0xe0 ? 2
-		     : *s < 0xf0 ? 3
-		     : *s < 0xf5 ? 4
-				 : 0;
+	size_t len = utf8_length(*s);
 
 	for (size_t i = 1; i < len; i++)
 		if (i < n && (s[i] & 0xc0) != 0x80)
@@ -36,7 +33,7 @@ bool binary_begins(const char *head, size_t n)
 
 	n = n < BINARY_HEAD ? n : BINARY_HEAD;
 	for (size_t i = 0; i < n;) {
-		size_t len = utf8_length(s + i, n - i);
+		size_t len = length_of(s + i, n - i);
 
 		known += s[i] != 0;
 		control += is_control(s[i]);

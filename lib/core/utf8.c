@@ -2,7 +2,7 @@
 
 #include "lib/core/text.h"
 
-static size_t expected_length(unsigned char first)
+size_t utf8_length(unsigned char first)
 {
 	if (first < 0x80)
 		return 1;
@@ -19,7 +19,7 @@ size_t utf8_next(const char *text, size_t n, uint32_t *ret)
 	/* The second byte has a narrower range where longer forms and surrogates begin. */
 	unsigned char lo = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
 	unsigned char hi = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-	size_t len = expected_length(s[0]);
+	size_t len = utf8_length(s[0]);
 	uint32_t c = len < 2 ? s[0] : s[0] & (0x7fu >> len);
 
 	*ret = UTF8_BAD;

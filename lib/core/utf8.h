@@ -5,6 +5,9 @@
 
 #define UTF8_BAD UINT32_MAX
 
+/* Of the character that begins with @first; 0: none does. */
+size_t utf8_length(unsigned char first);
+
 /*
  * Reads one character of the @n > 0 bytes at @s and returns how many bytes it
  * took, at least one. A broken sequence is taken up to where it breaks (so one
