@@ -33,8 +33,6 @@ static int read_query(struct arena *a, struct text *ret, struct err *e)
 	return 0;
 }
 
-static bool is_interrupted(void) { return interrupt_pending() != 0; }
-
 static int refused(const cJSON *error, int status, struct err *e)
 {
 	const char *code = json_get_str(error, "Code"), *why = json_get_str(error, "Message");
@@ -72,7 +70,7 @@ int credentials_from_web_identity(struct credentials *ret, uint64_t total_ns, st
 	const struct https_plugin *https = https_load(a, e);
 	struct https_request q = {.ca_file = env("AWS_CA_BUNDLE"),
 				  .total_ms = total_ns / NS_PER_MS + 1,
-				  .cancelled = is_interrupted};
+				  .cancelled = https_is_interrupted};
 	struct https_answer answer;
 	struct text query;
 	int rc;

@@ -75,8 +75,6 @@ void ec2_query_filter(struct text *q, unsigned number, const char *name, const s
 
 /* --- one call ---------------------------------------------------------------------- */
 
-static bool is_interrupted(void) { return interrupt_pending() != 0; }
-
 static int no_answer(const struct ec2 *s, const struct https_answer *answer, struct err *e)
 {
 	if (interrupt_err(e))
@@ -134,7 +132,7 @@ static int post(struct ec2 *s, const char *query, uint64_t until_ns, struct ec2_
 		.ca_file = env("AWS_CA_BUNDLE"),
 		.is_direct = endpoint_is_near(s->endpoint, s->a),
 		.total_ms = now < until_ns ? (until_ns - now) / NS_PER_MS + 1 : 1,
-		.cancelled = is_interrupted,
+		.cancelled = https_is_interrupted,
 	};
 	struct https_answer answer;
 	int rc;

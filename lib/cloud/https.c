@@ -1,5 +1,6 @@
 #include "lib/cloud/https.h"
 
+#include "lib/core/interrupt.h"
 #include "lib/core/plugin.h"
 
 int https_check_libcurl(unsigned number, const char *text, struct err *e)
@@ -15,6 +16,8 @@ int https_check_libcurl(unsigned number, const char *text, struct err *e)
 		   "it prints: aws ec2 describe-security-groups --group-ids sg-... | portcheck "
 		   "--cloud --audit -");
 }
+
+bool https_is_interrupted(void) { return interrupt_pending() != 0; }
 
 const struct https_plugin *https_load(struct arena *a, struct err *e)
 {

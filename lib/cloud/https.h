@@ -40,6 +40,7 @@ struct https_plugin {
 
 /* Loads the plug-in. ERR_ABSENT: it, libcurl, or a libcurl that signs right is not here. */
 const struct https_plugin *https_load(struct arena *a, struct err *e) MUST_CHECK;
+bool https_is_interrupted(void); /* for @cancelled */
 /* 7.86.0 is the first that signs what it sends. */
 int https_check_libcurl(unsigned number, const char *text, struct err *e) MUST_CHECK;
 
