@@ -216,6 +216,7 @@ void mesh_mtu(const struct mesh *m);
 void mesh_sum(const struct mesh *m); /* what is not about ports: MTU, rates, the whole */
 /* The names of these @n nodes, folded. */
 const char *mesh_folded(const struct mesh *m, const size_t *v, size_t n);
+const char *mesh_pairs(const struct mesh *m, size_t n); /* "3 pairs" */
 /* Which ends to mend: a smallest set that covers all pairs that have @cause and no rule known to
  * stop them: a rule is mended where it is. */
 struct mesh_cover {

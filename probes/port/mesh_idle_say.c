@@ -44,11 +44,6 @@ static void add_pair(const struct mesh *m, group_list *all, size_t pair, struct 
 			mesh_idle_add(m, &g->owners, ends[i]);
 }
 
-static const char *pairs_text(const struct mesh *m, size_t n)
-{
-	return arena_printf(m->a, "%zu pair%s", n, n == 1 ? "" : "s");
-}
-
 /* ---- what ---- */
 static const char *how_text(char letter)
 {
@@ -175,8 +170,8 @@ static void say_alive(const struct mesh *m, size_t alive, size_t least)
 	const size_t all = quiet_times(m->o->idle_ns, (uint64_t[QUIET_TIMES]){0});
 	const char *pairs =
 		alive == ordered_pairs(m)
-			? pairs_text(m, alive)
-			: arena_printf(m->a, "%zu of %s", alive, pairs_text(m, ordered_pairs(m)));
+			? mesh_pairs(m, alive)
+			: arena_printf(m->a, "%zu of %s", alive, mesh_pairs(m, ordered_pairs(m)));
 	struct finding *f = report_find(m->report, "mesh.idle", pairs);
 
 	if (least == all)

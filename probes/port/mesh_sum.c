@@ -70,7 +70,7 @@ static void judge_addresses(const struct mesh *m)
 	report_add(m->report, f);
 }
 
-static const char *pairs_text(const struct mesh *m, size_t n)
+const char *mesh_pairs(const struct mesh *m, size_t n)
 {
 	return arena_printf(m->a, "%zu pair%s", n, n == 1 ? "" : "s");
 }
@@ -182,7 +182,7 @@ static void judge_rates(const struct mesh *m)
 	slow = judge_slow(m, can, &host);
 	if ((!host && mesh_resent(m)) || slow)
 		return;
-	f = report_find(m->report, "mesh.bandwidth", pairs_text(m, n));
+	f = report_find(m->report, "mesh.bandwidth", mesh_pairs(m, n));
 	finding_set(f, ST_PASS,
 		    "one at a time, median %.3g Gb/s, none below half of what the fastest reach",
 		    (double)usual);
@@ -228,7 +228,7 @@ static const char *slowest(const struct mesh *m)
 /* However healthy each one is by itself: what was asked is what is between them. */
 static void say_nothing(const struct mesh *m, size_t pairs)
 {
-	struct finding *f = report_find(m->report, "mesh.reach", pairs_text(m, pairs));
+	struct finding *f = report_find(m->report, "mesh.reach", mesh_pairs(m, pairs));
 
 	finding_set(f, ST_ERROR, "%s",
 		    m->n == 1 ? "one host is no pair: nothing between hosts was tested"
@@ -255,7 +255,7 @@ static void sum_up(const struct mesh *m)
 		bulk += c->row && !c->cut && c->path_mtu;
 	}
 	if (good && timed) {
-		f = report_find(m->report, "mesh.reach", pairs_text(m, good));
+		f = report_find(m->report, "mesh.reach", mesh_pairs(m, good));
 		finding_set(f, ST_PASS, "reach each other on every port, median %s, slowest %s",
 			    ms_text(m, usual), slowest(m));
 		finding_value(f, thousandths(usual), "ms");

@@ -99,6 +99,7 @@ const char *nft_describe(const struct nft_answer *x, struct arena *a);
 
 /* --- between nft*.c --------------------------------------------------------- */
 enum truth { NO, YES, PERHAPS };
+static inline enum truth truth(bool is) { return is ? YES : NO; }
 enum truth nft_match(const struct nft *n, const struct nft_rule *r, const cJSON *match,
 		     const struct nft_packet *p);
 /* Does what @key stands for have the value @want (a set's element, a vmap's key)? */

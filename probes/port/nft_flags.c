@@ -61,8 +61,6 @@ static const cJSON *masked(const cJSON *left)
 
 bool nft_is_flags(const cJSON *left) { return is_field(left) || masked(left); }
 
-static enum truth truth(bool is) { return is ? YES : NO; }
-
 /* One of a set, or the one. */
 static enum truth equals(int have, const cJSON *right)
 {

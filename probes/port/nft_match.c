@@ -164,8 +164,6 @@ static struct value value_of(const struct nft_packet *p, const cJSON *key)
 	return unknown();
 }
 
-static enum truth truth(bool is) { return is ? YES : NO; }
-
 static enum truth any_of(enum truth a, enum truth b)
 {
 	return a == YES || b == YES ? YES : a == PERHAPS || b == PERHAPS ? PERHAPS : NO;
