@@ -195,12 +195,6 @@ int mpirun_child_end(struct mpirun_child *m, const int *over)
 
 /* --- its ranks --------------------------------------------------------------------------- */
 
-static const char *variable(const char *name, void *arg)
-{
-	(void)arg;
-	return getenv(name);
-}
-
 static void tell_death(int signal, int events)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -208,7 +202,7 @@ static void tell_death(int signal, int events)
 	cJSON *event = relay_event("died");
 	struct world w;
 
-	world_from_env(variable, NULL, &a, &w);
+	world_from_env(world_own_env, NULL, &a, &w);
 	json_num(event, "rank", w.rank);
 	json_str(event, "cause", child_ending(-1, signal, &a));
 	relay_send(&to, event);
