@@ -45,12 +45,16 @@ static const char *exception_in(const char *p)
 	const char *found = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-		const char *q = strstr(p, ends[i]);
+		const char *end = p, *q = NULL;
 
-		while (q && q > p && is_name(q[-1]))
-			q--;
-		if (q && !starts_with(q, "Error: ") && !starts_with(q, "Exception: ") &&
-		    (!found || q < found))
+		while ((end = strstr(end, ends[i]))) {
+			for (q = end; q > p && is_name(q[-1]); q--)
+				;
+			if (q < end) /* it has a name */
+				break;
+			end += strlen(ends[i]);
+		}
+		if (end && (!found || q < found))
 			found = q;
 	}
 	return found;
@@ -72,9 +76,10 @@ static bool is_mild(const char *head, size_t n)
 /* The program says that it goes on. */
 static bool goes_on(const char *said)
 {
-	static const char *const words[] = {"gnored",	   "gnoring",	"kipped",
-					    "kipping",	   "etrying",	"etry ",
-					    "alling back", "ontinuing", "ill continue"};
+	static const char *const words[] = {
+		"gnored",  "gnoring",	  "kipped",    "kipping",      "etrying",
+		"etry ",   "alling back", "ontinuing", "ill continue", "verwriting",
+		"esuming", "using it",	  "ppending",  "eplac",	       "eus"};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strstr(said, words[i]))

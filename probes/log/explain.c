@@ -5,6 +5,7 @@
 #include "probes/log/kin.h"
 
 enum {
+	GUESS = 42,	  /* words without an exception: a suspicion */
 	ECHO = 48,	  /* the most that an effect of an earlier failure may have */
 	ONLY_ECHOES = 50, /* nothing but wrappers: something failed, that much is sure */
 };
@@ -115,7 +116,7 @@ static void collect(struct why *w, struct arena *a, struct explanation *x)
 			continue;
 		c = add(w, a, x, i);
 		c->first = &r->events.v[0];
-		c->weight = g->weight;
+		c->weight = r->is_guess && g->weight > GUESS ? GUESS : g->weight;
 	}
 }
 

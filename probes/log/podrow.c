@@ -21,15 +21,38 @@ static bool is_ready(const char *p)
 	return all && strchr(" \t", p[have + all]) && p[have + all];
 }
 
-/* "vllm-7f9c-" of vllm-7f9c-x2k9p, "train-worker-" of train-worker-1. */
-static void owner_of(char *out, size_t size, const char *name)
+/* "ns/vllm-7f9c-" of vllm-7f9c-x2k9p. */
+static void owner_of(struct podrow *r, const char *space, const char *name)
 {
+	size_t n = 0;
 	char *dash;
 
-	said_word(out, size, name, " \t");
-	dash = strrchr(out, '-');
-	if (dash)
+	if (space) {
+		said_word(r->owner, sizeof(r->owner) / 2, space, " \t");
+		n = strlen(r->owner);
+		r->owner[n++] = '/';
+	}
+	said_word(r->owner + n, sizeof(r->owner) - n, name, " \t");
+	dash = strrchr(r->owner + n, '-');
+	r->is_ordinal = !dash || !dash[1 + strspn(dash + 1, "0123456789")] ||
+			strstr(r->owner, "daemon") != NULL;
+	if (!r->is_ordinal)
 		dash[1] = '\0';
+}
+
+/* It does not come back by itself. */
+static bool has_ended(const char *status)
+{
+	static const char *const ends[] = {
+		"Evicted",	   "Error",	"OOMKilled",
+		"Failed",	   "Completed", "ContainerStatusUnknown",
+		"NodeShutdown",	   "Shutdown",	"UnexpectedAdmissionError",
+		"DeadlineExceeded"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (streq(status, ends[i]))
+			return true;
+	return false;
 }
 
 /* Behind RESTARTS, which may be "3 (2d ago)". */
@@ -42,9 +65,11 @@ static const char *age_column(const char *restarts)
 
 bool podrow_parse(const char *text, struct podrow *ret)
 {
-	const char *name = spaces(text), *ready = next_word(name), *status, *restarts, *age;
+	const char *name = spaces(text), *ready = next_word(name), *space = NULL;
+	const char *status, *restarts, *age;
 
 	if (*ready && !is_ready(ready)) { /* -A has a column more */
+		space = name;
 		name = ready;
 		ready = next_word(name);
 	}
@@ -56,7 +81,7 @@ bool podrow_parse(const char *text, struct podrow *ret)
 		return false;
 	age = age_column(restarts);
 	*ret = (struct podrow){.age_s = kubetime_duration(&age)};
-	owner_of(ret->owner, sizeof(ret->owner), name);
+	owner_of(ret, space, name);
 	said_word(ret->status, sizeof(ret->status), status, " \t");
 	return ret->age_s > 0;
 }
@@ -72,6 +97,8 @@ void podrows_hear(struct podrows *p, struct arena *a, const struct log_line *l)
 
 bool podrows_replaced(const struct podrows *p, const struct podrow *failed, long *ret_age_s)
 {
+	if (!has_ended(failed->status))
+		return false;
 	for (size_t i = 0; i < p->running.n; i++) {
 		const struct podrow *r = &p->running.v[i];
 

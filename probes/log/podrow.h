@@ -1,8 +1,10 @@
 #ifndef PROBES_LOG_PODROW_H
 #define PROBES_LOG_PODROW_H
 /*
- * Rows of `kubectl get pods`: a pod that failed long ago stays in the table, beside those that its
- * controller made in its place. Bounded: of more than PODROWS_MAX running pods nothing is known.
+ * Rows of `kubectl get pods`: a pod that ended long ago stays in the table, beside those that its
+ * controller made in its place. A pod that has a number (train-worker-1), or a node of its own (a
+ * DaemonSet's), has its place alone. Bounded: of more than PODROWS_MAX running pods nothing is
+ * known.
  */
 #include "lib/core/arena.h"
 #include "probes/log/line.h"
@@ -10,7 +12,8 @@
 enum { PODROWS_MAX = 1024 };
 
 struct podrow {
-	char owner[128]; /* the pod's name without what its controller put at the end */
+	char owner[192]; /* namespace/ and the pod's name, without what its controller put behind */
+	bool is_ordinal; /* that was a number, or is one for each node */
 	char status[32]; /* "Running", "Evicted" */
 	long age_s;
 };

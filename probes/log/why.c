@@ -199,9 +199,16 @@ static void judge_pasted(struct why_stream *s)
 	s->line = line;
 }
 
+/* A frame of a traceback: "  File "train.py", line 3, in main". */
+static bool is_frame(const char *line, size_t n)
+{
+	return memmem(line, n, "File \"", 6) && memmem(line, n, ", line ", 7);
+}
+
+/* The last line that is not empty, and whether it stands below a frame. */
 static void keep_last(struct why_stream *s, const char *text, const char *end)
 {
-	const char *nl;
+	const char *nl, *before;
 	size_t n;
 
 	while (end > text && isspace((unsigned char)end[-1]))
@@ -209,6 +216,10 @@ static void keep_last(struct why_stream *s, const char *text, const char *end)
 	if (end == text)
 		return;
 	nl = memrchr(text, '\n', (size_t)(end - text));
+	before = nl ? memrchr(text, '\n', (size_t)(nl - text)) : NULL;
+	before = before ? before + 1 : text;
+	s->is_framed =
+		nl ? is_frame(before, (size_t)(nl - before)) : is_frame(s->last, strlen(s->last));
 	text = nl ? nl + 1 : text;
 	n = (size_t)(end - text) < sizeof(s->last) ? (size_t)(end - text) : sizeof(s->last) - 1;
 	memcpy(s->last, text, n);
@@ -383,6 +394,7 @@ void why_flush(struct why_stream *s)
 	s->n = 0;
 	judge_pasted(s);
 	why_cut(s);
+	s->last[0] = '\0';
 	s->w->lines += s->line - s->counted;
 	s->w->progress.v[s->file].lines = s->line;
 	s->counted = s->line;

@@ -81,6 +81,7 @@ struct record {
 	/* whose trying again has not worked yet: ranks, by their last six bits, and others */
 	uint64_t open_ranks;
 	bool is_open;
+	bool is_guess;	    /* by the words alone of a line that was pasted */
 	uint64_t back_line; /* where what all of its lines speak of came back; 0: nowhere */
 };
 
@@ -168,6 +169,7 @@ struct why_stream {
 	size_t pasted_n;
 	unsigned known;
 	char last[400];	  /* the beginning of the latest line that is not empty */
+	bool is_framed;	  /* and below a frame of a traceback */
 	bool is_folded;	  /* as YAML folds (unfold.h) */
 	size_t broken_at; /* columns; 0: not */
 	char *buf;

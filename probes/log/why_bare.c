@@ -112,6 +112,7 @@ static void by_its_own_names(struct why_stream *s, size_t sig, struct log_line *
 
 void why_pasted(struct why_stream *s, const char *line, size_t n)
 {
+	bool is_own = false;
 	const char *said;
 	struct log_line l;
 
@@ -123,9 +124,15 @@ void why_pasted(struct why_stream *s, const char *line, size_t n)
 		if (is_worth(s, i) && has_anchor(&signatures[i], l.text) && why_matches(s, i, &l))
 			why_fire(s, signatures[i].id, &l);
 	said = bare_unnamed(&l, true);
-	for (size_t i = 0; said && i < signature_count; i++)
+	if (said)
+		(void)bare_name(said, 0, &is_own);
+	for (size_t i = 0; said && i < signature_count; i++) {
+		bool is_first = !s->w->records[i].count;
+
 		if (!why_unnamed(s, i, &l, said))
 			by_its_own_names(s, i, &l, said);
+		s->w->records[i].is_guess |= !is_own && is_first && s->w->records[i].count;
+	}
 }
 
 /* In @p, "raise ValueError(f"no such rank")": the name, and what is in quotes. */
@@ -154,7 +161,7 @@ void why_cut(struct why_stream *s)
 	struct log_line l;
 	size_t n;
 
-	if (!s->traceback || s->line - s->traceback > NEAR)
+	if (!s->traceback || s->line - s->traceback > NEAR || !s->is_framed)
 		return;
 	line_clean(s->last, strlen(s->last), &l);
 	why_place(s, &l);

@@ -231,7 +231,7 @@ static void compare_objects(struct compared *c, const char *host, const cJSON *o
 {
 	const cJSON *v;
 
-	if (!old || !now)
+	if (!cJSON_IsObject(old) || !cJSON_IsObject(now))
 		return; /* a run that did not come so far says nothing of it */
 	cJSON_ArrayForEach (v, now)
 		if (more || json_get(old, v->string))
