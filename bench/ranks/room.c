@@ -124,7 +124,8 @@ static int check_processes(const struct room *r, const struct room_need *n, stru
 		return 0;
 	(void)refuse(n, "processes and threads", needed, has, fit, e);
 	if (of_user)
-		return err_hint(e, "%sas root: ulimit -u %" PRIu64, fewer(n, fit, &np), needed);
+		return err_hint(e, "%sulimit -u %" PRIu64 ", as root where it is refused",
+				fewer(n, fit, &np), needed);
 	return err_hint(e, "%sraise pids.max of the control group or of those around it",
 			fewer(n, fit, &np));
 }

@@ -199,8 +199,7 @@ static void say_lossy(const struct matrix *m, const struct slow_verdict *v)
 	struct finding *f = report_find(m->s->r, "pair.loss", NULL);
 
 	finding_set(f, ST_WARN,
-		    "no node stands out, most lose: %.2f %% of what goes between two%s is sent "
-		    "again: a rate "
+		    "no node stands out: %.2f %% of what goes between two%s is sent again: a rate "
 		    "limit, a full or radio network, or the switch that all have",
 		    v->is * 100, matrix_over(m));
 	finding_value(f, v->is * 100, "%");

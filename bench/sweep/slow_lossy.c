@@ -114,17 +114,21 @@ static struct lost lost_by_all(const struct slow_input *in)
 	return all;
 }
 
-/* What is between those that do not lose, but for one link (@a to @b; -1: none). */
+/* What is between those that do not lose, but for the links of @found from @before on. */
 static struct lost lost_by_rest(const struct slow_input *in, const bool *takes, const bool *sends,
-				int a, int b)
+				const slow_list *found, size_t before, struct arena *a)
 {
+	bool *is_found = arena_alloc(a, (size_t)in->n * (size_t)in->n * sizeof(*is_found));
 	struct lost rest = {0};
 
+	for (size_t i = before; i < found->n; i++)
+		if (found->v[i].kind == LOSSY_LINK)
+			is_found[found->v[i].a * in->n + found->v[i].b] = true;
 	for (int i = 0; i < in->n * in->n; i++) {
 		int from = i / in->n, to = i % in->n;
 		struct lost l = lost_between(in, from, to);
 
-		if (sends[from] || takes[to] || (from == a && to == b))
+		if (sends[from] || takes[to] || is_found[i])
 			continue;
 		rest.sent += l.sent;
 		rest.again += l.again;
@@ -182,13 +186,14 @@ static void lossy_links(const struct slow_input *in, bool suspects, const bool *
  * from @before on one was taken out, and none is left.
  */
 static bool keep_who_stands_out(const struct slow_input *in, const bool *takes, const bool *sends,
-				size_t before, slow_list *ret)
+				size_t before, struct arena *a, slow_list *ret)
 {
+	const struct lost rest = lost_by_rest(in, takes, sends, ret, before, a);
 	size_t of = ret->n, kept = before;
 
 	for (size_t i = before; i < of; i++) {
 		const struct slow_verdict *v = &ret->v[i];
-		struct lost rest = lost_by_rest(in, takes, sends, v->a, v->b), own;
+		struct lost own;
 
 		if (v->kind == LOSSY_LINK)
 			own = lost_between(in, v->a, v->b);
@@ -213,6 +218,6 @@ void slow_lossy(const struct slow_input *in, bool suspects, struct arena *a, slo
 	}
 	lossy_links(in, suspects, takes, sends, a, ret);
 	/* of two nobody is the rest, and who is only suspected is measured again */
-	if (in->n > 2 && !suspects && keep_who_stands_out(in, takes, sends, before, ret))
+	if (in->n > 2 && !suspects && keep_who_stands_out(in, takes, sends, before, a, ret))
 		say_most(in, a, ret);
 }

@@ -70,7 +70,7 @@ says() { grep -qF -- "$1" "$DIR/out" || { echo "not said: $1"; cat "$DIR/out"; f
     # how many there may be is known before the first of them is started
     run -3 "${as[@]}" "$POOR" limit=nproc:40 -- "$BIN/ncclbench" --np 30 -b 8 -e 8
     [[ $output == *'30 ranks on this machine need 68 processes and threads, and there are 40: enough for 16'* ]]
-    [[ $output == *'--np 16, or as root: ulimit -u 68'* ]]
+    [[ $output == *'--np 16, or ulimit -u 68, as root where it is refused'* ]]
     # a name that nobody could ask for is no name that does not resolve; /etc/hosts takes no process
     run -3 "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/portcheck" nosuchname.invalid:9
     [[ $output == *'not asked: could not be looked up: Resource temporarily unavailable'*'ulimit -u'* ]]

@@ -61,6 +61,12 @@ setup() {
     jq 'del(.data.host) | .data.facts.nccl = "2.20.5" | del(.data.facts.torch)' other.json >short.json # it did not come so far
     run -0 --separate-stderr "$BIN/windsock" diff gpus.json short.json --json
     [ "$(facts)" = "" ]
+    jq '.data.facts = [1, 2]' here.json >odd.json # nobody's answer, and nobody's end
+    for pair in "odd.json here.json" "here.json odd.json" "odd.json odd.json"; do
+        # shellcheck disable=SC2086 # words
+        run -0 --separate-stderr "$BIN/windsock" diff $pair --json
+        [ "$(facts)" = "" ]
+    done
 }
 
 @test "diff: hosts that are left out, that are new, and that have other names; machines against each other" {

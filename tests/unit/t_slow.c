@@ -166,6 +166,22 @@ static void who_loses_no_more_than_the_rest_is_not_named(void **state)
 	assert_true(found.n == 1 && found.v[0].kind == LOSSY_NODE && found.v[0].a == 1);
 }
 
+/* All links from one rack to the other: each of them stands out from those within a rack. */
+static void links_that_lose_together_are_named(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	healthy();
+	for (int i = 0; i < N * N; i++)
+		again[i] = (i / N < N / 2) != (i % N < N / 2) ? sent[i] * 0.05 : 0;
+	found = find(&a);
+	assert_int_equal(found.n, N * N / 2);
+	for (size_t i = 0; i < found.n; i++)
+		assert_int_equal(found.v[i].kind, LOSSY_LINK);
+}
+
 static size_t of_few(double lost, struct arena *a, slow_list *ret_suspects)
 {
 	const struct slow_input in = {.n = N, .gbps = gbps, .sent = sent, .again = again};
@@ -391,6 +407,7 @@ int main(void)
 		cmocka_unit_test(who_loses),
 		cmocka_unit_test(where_all_lose_nobody_is_named),
 		cmocka_unit_test(who_loses_no_more_than_the_rest_is_not_named),
+		cmocka_unit_test(links_that_lose_together_are_named),
 		cmocka_unit_test(a_packet_lost_of_few_is_chance),
 		cmocka_unit_test(what_is_chance_of_each_is_none_of_all),
 		cmocka_unit_test(two_nodes_blame_nobody),
