@@ -199,33 +199,6 @@ static void judge_pasted(struct why_stream *s)
 	s->line = line;
 }
 
-/* A frame of a traceback: "  File "train.py", line 3, in main". */
-static bool is_frame(const char *line, size_t n)
-{
-	return memmem(line, n, "File \"", 6) && memmem(line, n, ", line ", 7);
-}
-
-/* The last line that is not empty, and whether it stands below a frame. */
-static void keep_last(struct why_stream *s, const char *text, const char *end)
-{
-	const char *nl, *before;
-	size_t n;
-
-	while (end > text && isspace((unsigned char)end[-1]))
-		end--;
-	if (end == text)
-		return;
-	nl = memrchr(text, '\n', (size_t)(end - text));
-	before = nl ? memrchr(text, '\n', (size_t)(nl - text)) : NULL;
-	before = before ? before + 1 : text;
-	s->is_framed =
-		nl ? is_frame(before, (size_t)(nl - before)) : is_frame(s->last, strlen(s->last));
-	text = nl ? nl + 1 : text;
-	n = (size_t)(end - text) < sizeof(s->last) ? (size_t)(end - text) : sizeof(s->last) - 1;
-	memcpy(s->last, text, n);
-	s->last[n] = '\0';
-}
-
 /* Looks at whole lines. s->line is that of @text's first; then that after @end. */
 static void judge(struct why_stream *s, const char *text, size_t n)
 {
@@ -235,7 +208,7 @@ static void judge(struct why_stream *s, const char *text, size_t n)
 	struct scan_hit hit;
 
 	keep_pasted(s, text, n);
-	keep_last(s, text, end);
+	why_keep_last(s, text, end);
 	s->line++;
 	sequel_read(s, text, end, s->line);
 	scan_begin(&walk, s->w->scan, text, n);

@@ -224,6 +224,8 @@ void why_pasted(struct why_stream *s, const char *line, size_t n);
 /* The log was cut within a traceback, at the "raise RuntimeError("no GPU")" whose message would
  * have come next. */
 void why_cut(struct why_stream *s);
+/* Keeps what it looks at, of @text's whole lines. */
+void why_keep_last(struct why_stream *s, const char *text, const char *end);
 /* The entry @id counts this line as its own, whatever its expression says. */
 void why_fire(struct why_stream *s, const char *id, const struct log_line *l);
 

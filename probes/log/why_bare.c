@@ -153,6 +153,33 @@ static const char *raise_in(const char *p, const char **ret_name, size_t *ret_na
 	return *q == '"' || *q == '\'' ? q + 1 : NULL;
 }
 
+/* A frame of a traceback: "  File "train.py", line 3, in main". */
+static bool is_frame(const char *line, size_t n)
+{
+	return memmem(line, n, "File \"", 6) && memmem(line, n, ", line ", 7);
+}
+
+/* The last line that is not empty, and whether it stands below a frame. */
+void why_keep_last(struct why_stream *s, const char *text, const char *end)
+{
+	const char *nl, *before;
+	size_t n;
+
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	if (end == text)
+		return;
+	nl = memrchr(text, '\n', (size_t)(end - text));
+	before = nl ? memrchr(text, '\n', (size_t)(nl - text)) : NULL;
+	before = before ? before + 1 : text;
+	s->is_framed =
+		nl ? is_frame(before, (size_t)(nl - before)) : is_frame(s->last, strlen(s->last));
+	text = nl ? nl + 1 : text;
+	n = (size_t)(end - text) < sizeof(s->last) ? (size_t)(end - text) : sizeof(s->last) - 1;
+	memcpy(s->last, text, n);
+	s->last[n] = '\0';
+}
+
 void why_cut(struct why_stream *s)
 {
 	enum { NEAR = 200 };
