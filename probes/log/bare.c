@@ -1,4 +1,5 @@
 #include "probes/log/bare.h"
+#include "probes/log/said.h"
 
 #include <ctype.h>
 
@@ -63,28 +64,22 @@ static const char *exception_in(const char *p)
 /* What goes on afterwards, or is no message but words about one. */
 static bool is_mild(const char *head, size_t n)
 {
-	static const char *const words[] = {"WARN",  "Warn", "warn", "INFO",  "DEBUG",	"gnor",
-					    "aught", "kip",  "etry", "etrie", "andled", "fall",
-					    "Fall",  "\"",   "'",    "`",     "(most",	"http"};
+	static const char *const words[] = {
+		"WARN",	  "Warn", "warn", "INFO", "DEBUG", "gnor", "aught", "kip",  "etry", "etrie",
+		"andled", "fall", "Fall", "\"",	  "'",	   "`",	   "(most", "http", NULL};
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (memmem(head, n, words[i], strlen(words[i])))
-			return true;
-	return false;
+	return said_any(head, n, words);
 }
 
 /* The program says that it goes on. */
 static bool goes_on(const char *said)
 {
 	static const char *const words[] = {
-		"gnored",  "gnoring",	  "kipped",    "kipping",      "etrying",
-		"etry ",   "alling back", "ontinuing", "ill continue", "verwriting",
-		"esuming", "using it",	  "ppending",  "eplac",	       "eus"};
+		"gnored",      "gnoring",   "kipped",	    "kipping",	  "etrying", "etry ",
+		"alling back", "ontinuing", "ill continue", "verwriting", "esuming", "using it",
+		"ppending",    "eplac",	    "eus",	    NULL};
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strstr(said, words[i]))
-			return true;
-	return false;
+	return said_any(said, strlen(said), words);
 }
 
 /* Behind "ERROR", "CRITICAL" or "FATAL" within the first @n bytes; NULL: there is none. */
@@ -180,13 +175,10 @@ const char *bare_named(const struct log_line *l, bool is_pasted)
 /* A level that is no error's, anywhere in it. */
 static bool is_low(const char *line)
 {
-	static const char *const words[] = {"WARN",  "arning", "<warn>", "INFO",
-					    "DEBUG", "NCCL ",  "UCX ",	 "<!--"};
+	static const char *const words[] = {"WARN",  "arning", "<warn>", "INFO", "DEBUG",
+					    "NCCL ", "UCX ",   "<!--",	 NULL};
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strstr(line, words[i]))
-			return true;
-	return false;
+	return said_any(line, strlen(line), words);
 }
 
 /* Of another level, or a program's text. */

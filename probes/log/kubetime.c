@@ -35,22 +35,18 @@ long kubetime_duration(const char **at)
 	return total;
 }
 
-static const char *spaces(const char *p) { return p + strspn(p, " \t"); }
-
-static const char *next_word(const char *p) { return spaces(p + strcspn(p, " \t")); }
-
 /* "4m43s", "4m43s (x93 over 24m)"; NULL where there is none. */
 static const char *age_and_times(const char *p, struct happening *ret)
 {
 	ret->age_s = kubetime_duration(&p);
 	if (!ret->age_s)
 		return NULL;
-	p = spaces(p);
+	p = said_spaces(p);
 	if (!starts_with(p, "(x"))
 		return p;
 	ret->times = strtol(p + strlen("(x"), NULL, 10);
 	p += strcspn(p, ")");
-	return *p ? spaces(p + 1) : p;
+	return *p ? said_spaces(p + 1) : p;
 }
 
 /* "Warning  REASON  AGE  FROM  MESSAGE", as kubectl describe has it: once where no count is said.
@@ -58,7 +54,7 @@ static const char *age_and_times(const char *p, struct happening *ret)
 static bool is_described(const char *warning, struct happening *ret)
 {
 	*ret = (struct happening){.times = 1};
-	return age_and_times(next_word(next_word(warning)), ret) != NULL;
+	return age_and_times(said_next(said_next(warning)), ret) != NULL;
 }
 
 /* "...  24m   93   train-0.17a3b2": the end of -o wide. */
@@ -86,15 +82,15 @@ static void wide(const char *text, struct happening *ret)
 /* "4m43s  Warning  REASON  OBJECT  MESSAGE", with a namespace before it or not. */
 static bool is_row(const char *text, const char *warning, struct happening *ret)
 {
-	const char *p = spaces(text), *end;
+	const char *p = said_spaces(text), *end;
 
 	*ret = (struct happening){0};
 	end = age_and_times(p, ret);
 	if (!end)
-		end = age_and_times(next_word(p), ret);
+		end = age_and_times(said_next(p), ret);
 	if (end != warning)
 		return false;
-	said_word(ret->object, sizeof(ret->object), next_word(next_word(warning)), " \t\r\n");
+	said_word(ret->object, sizeof(ret->object), said_next(said_next(warning)), " \t\r\n");
 	if (!ret->times)
 		wide(text, ret);
 	return true;

@@ -8,10 +8,6 @@
 
 enum { OLDER = 2 }; /* times as old: not of one start with the other */
 
-static const char *spaces(const char *p) { return p + strspn(p, " \t"); }
-
-static const char *next_word(const char *p) { return spaces(p + strcspn(p, " \t")); }
-
 /* "0/1": where containers are counted. */
 static bool is_ready(const char *p)
 {
@@ -34,9 +30,7 @@ static void owner_of(struct podrow *r, const char *space, const char *name)
 	}
 	said_word(r->owner + n, sizeof(r->owner) - n, name, " \t");
 	dash = strrchr(r->owner + n, '-');
-	r->is_ordinal = !dash || !dash[1 + strspn(dash + 1, "0123456789")] ||
-			strstr(r->owner, "daemon") != NULL;
-	if (!r->is_ordinal)
+	if (dash && dash[1 + strspn(dash + 1, "0123456789")] && !strstr(r->owner, "daemon"))
 		dash[1] = '\0';
 }
 
@@ -58,25 +52,25 @@ static bool has_ended(const char *status)
 /* Behind RESTARTS, which may be "3 (2d ago)". */
 static const char *age_column(const char *restarts)
 {
-	const char *p = next_word(restarts);
+	const char *p = said_next(restarts);
 
-	return *p == '(' ? next_word(p + strcspn(p, ")")) : p;
+	return *p == '(' ? said_next(p + strcspn(p, ")")) : p;
 }
 
 bool podrow_parse(const char *text, struct podrow *ret)
 {
-	const char *name = spaces(text), *ready = next_word(name), *space = NULL;
+	const char *name = said_spaces(text), *ready = said_next(name), *space = NULL;
 	const char *status, *restarts, *age;
 
 	if (*ready && !is_ready(ready)) { /* -A has a column more */
 		space = name;
 		name = ready;
-		ready = next_word(name);
+		ready = said_next(name);
 	}
 	if (!is_ready(ready))
 		return false;
-	status = next_word(ready);
-	restarts = next_word(status);
+	status = said_next(ready);
+	restarts = said_next(status);
 	if (!isdigit((unsigned char)*restarts))
 		return false;
 	age = age_column(restarts);

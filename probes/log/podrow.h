@@ -12,8 +12,8 @@
 enum { PODROWS_MAX = 1024 };
 
 struct podrow {
-	char owner[192]; /* namespace/ and the pod's name, without what its controller put behind */
-	bool is_ordinal; /* that was a number, or is one for each node */
+	char owner[192]; /* namespace/ and the pod's name; without what its controller put
+			  * behind, but for a number, and where there is one for each node */
 	char status[32]; /* "Running", "Evicted" */
 	long age_s;
 };

@@ -51,3 +51,15 @@ void said_word(char *out, size_t size, const char *from, const char *ends)
 	memcpy(out, from, n);
 	out[n] = '\0';
 }
+
+const char *said_spaces(const char *p) { return p + strspn(p, " \t"); }
+
+const char *said_next(const char *p) { return said_spaces(p + strcspn(p, " \t")); }
+
+bool said_any(const char *p, size_t n, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		if (memmem(p, n, words[i], strlen(words[i])))
+			return true;
+	return false;
+}

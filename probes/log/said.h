@@ -14,6 +14,11 @@ bool said_number(const struct log_line *l, const char *key, long *ret);
 uint64_t said_hex(const struct log_line *l, const char *key);
 /* Of a text that is kept of a line, right behind @key; @otherwise where that does not have it. */
 long said_in(const char *text, const char *key, long otherwise);
+/* Behind the blanks at @p; and where the word behind the one at @p begins. */
+const char *said_spaces(const char *p);
+const char *said_next(const char *p);
+/* Is one of @words, up to a NULL, in these @n bytes? */
+bool said_any(const char *p, size_t n, const char *const *words);
 /* Copies @from up to the first of @ends, cut to @size. */
 void said_word(char *out, size_t size, const char *from, const char *ends);
 

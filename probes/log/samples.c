@@ -2,6 +2,7 @@
 
 #include "lib/flight/frame.h"
 #include "probes/log/explain.h"
+#include "probes/log/said.h"
 
 #include <ctype.h>
 
@@ -53,14 +54,6 @@ static bool is_of_program(const char *path, size_t n)
 	return !frame_is_library(path, n);
 }
 
-static bool has_any(const char *path, size_t n, const char *const *parts)
-{
-	for (size_t i = 0; parts[i]; i++)
-		if (memmem(path, n, parts[i], strlen(parts[i])))
-			return true;
-	return false;
-}
-
 /* What carries the collectives, or waits for the GPU; and what runs beside the ranks. */
 static const char *const of_waiting[] = {"torch/distributed/distributed_c10d.py",
 					 "torch/distributed/_functional_collectives",
@@ -90,8 +83,8 @@ bool samples_call(struct why_stream *s, const struct log_line *l)
 		return true;
 	path = open + strlen(" (");
 	n = (size_t)(colon - path);
-	m->waits |= has_any(path, n, of_waiting);
-	m->is_helper |= has_any(path, n, of_helpers);
+	m->waits |= said_any(path, n, of_waiting);
+	m->is_helper |= said_any(path, n, of_helpers);
 	if (m->place || !is_of_program(path, n))
 		return true;
 	base = memrchr(path, '/', n);
