@@ -4,6 +4,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "probes/log/afar.h"
+#include "probes/log/aloud.h"
 #include "probes/log/confirm.h"
 #include "probes/log/dumps.h"
 #include "probes/log/folder.h"
@@ -11,18 +12,20 @@
 #include "probes/log/look.h"
 #include "probes/log/source.h"
 #include "probes/log/tell.h"
+#include "probes/stacks/stacks.h"
 
 #include <signal.h>
 
 struct config {
 	bool follow, confirm, lost /* a part of what the command said */;
 	bool is_bare; /* -- with nothing behind it */
-	const char *live, *look, *hosts, *rsh, *save;
+	const char *live, *stacks, *look, *hosts, *rsh, *save;
+	pid_t below; /* --stacks=PID; 0: all of this host */
 	host_list named;
 	uint64_t stall_ns;
-	char **wrapped;	  /* the command after --, or NULL */
-	int child_code;	  /* -1: it was not run */
-	const char *told; /* what was last said while following */
+	char **wrapped; /* the command after --, or NULL */
+	int child_code; /* -1: it was not run */
+	struct aloud aloud;
 };
 
 #define AT(field) .off = offsetof(struct config, field)
@@ -41,13 +44,21 @@ static const struct opt rows[] = {
 	 .if_bare = "localhost",
 	 .complete = OPT_C_HOST,
 	 .help = "ask a running job (NCCL 2.24 and later) which ranks are dead, missing or behind"},
+	{.name = "stacks",
+	 .metavar = "PID",
+	 .type = OPT_STR,
+	 AT(stacks),
+	 .if_bare = "all",
+	 .help = "look where each rank of a running job stands: the Python stacks of all ranks, "
+		 "compared; of this process and what it started, or all of this host, or of "
+		 "--hosts"},
 	{.help = "How to look"},
 	{.name = "confirm",
 	 .type = OPT_BOOL,
 	 AT(confirm),
 	 .help = "look on this host for what the causes claim, and rank them again"},
 	{OPT_HOSTS("read the files, in quotes, on each of these hosts, where they lie; with "
-		   "--confirm: look on them instead of here"),
+		   "--confirm or --stacks: look on them instead of here"),
 	 AT(hosts)},
 	{OPT_RSH, AT(rsh)},
 	{.name = "save",
@@ -84,6 +95,10 @@ static const char about[] =
 	"The dumps of PyTorch's Flight Recorder (nccl_trace_rank_N, comm_traces/rank_N; pickles or "
 	"JSON) are read as well, without Python, alone or beside the logs: they say which rank "
 	"never came, which called something else, and who waits for whom.\n\n"
+	"`ncclwhy --stacks` needs no log, and nothing that was set before: it reads where each "
+	"rank of a job that hangs stands in its Python program, without stopping it, and says who "
+	"waits for whom: \"rank 3 is waiting for data (train.py:41), the others are in "
+	"all_reduce\".\n\n"
 	"`ncclwhy -- COMMAND` runs a command, passes its words and its exit code through "
 	"unchanged, and explains on stderr when it fails or stalls.\n\n"
 	"A cause is named by an id. Where one of our own entries states a widely known cause more "
@@ -101,6 +116,7 @@ static const char examples[] =
 	"  ncclwhy -- torchrun train.py         # run it; explain when it fails or stalls\n"
 	"  ncclwhy --follow slurm-4711.out      # while it runs\n"
 	"  ncclwhy --live node1                 # a job that hangs: who is missing, behind?\n"
+	"  ncclwhy --stacks --hosts a,b         # ... and where does each rank stand?\n"
 	"  ncclwhy --hosts a,b '/tmp/nccl_*'    # where they lie\n"
 	"  ncclwhy --confirm train.log          # and look whether this host shows it\n"
 	"  ncclwhy --confirm --hosts 'node[1-8]' train.log";
@@ -110,13 +126,13 @@ static const char exits[] =
 	"1 a confident cause was found\n"
 	"2 the command line is wrong\n"
 	"3 there was nothing to read, or the tool could not do its job here\n"
-	"4 --live: no such job answers\n"
+	"4 --live: no such job answers; --stacks: no rank runs there\n"
 	"-- with a COMMAND it is the command's own\n";
 
 /* Do they have files to read, or is it looked there? */
 static int check_hosts(const struct app *app, const struct config *c, struct err *e)
 {
-	bool reads_there = c->hosts && !c->confirm;
+	bool reads_there = c->hosts && !c->confirm && !c->stacks;
 
 	if (c->save && !reads_there)
 		return err_set(e, ERR_USAGE, "--save goes with --hosts and files to read there");
@@ -133,6 +149,27 @@ static int check_hosts(const struct app *app, const struct config *c, struct err
 	for (size_t i = 0; i < app->operands.n; i++)
 		if (streq(app->operands.v[i], "-"))
 			return err_set(e, ERR_USAGE, "- is stdin, which no host of --hosts has");
+	return 0;
+}
+
+/* --stacks: alone, of a process or of hosts. */
+static int check_stacks(const struct app *app, struct config *c, struct err *e)
+{
+	uint64_t pid;
+
+	if (!c->stacks)
+		return 0;
+	if (app->operands.n || c->wrapped || c->follow || c->live || c->confirm || c->look)
+		return err_set(e, ERR_USAGE,
+			       "--stacks reads no log: give it alone, or with --hosts");
+	if (streq(c->stacks, "all"))
+		return 0;
+	if (parse_uint(c->stacks, &pid) || !pid || pid > INT32_MAX)
+		return err_set(e, ERR_USAGE, "--stacks=%s: a process has a number", c->stacks);
+	if (c->hosts)
+		return err_set(e, ERR_USAGE, "--stacks=%s: on other hosts it is another process",
+			       c->stacks);
+	c->below = (pid_t)pid;
 	return 0;
 }
 
@@ -156,7 +193,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		return err_set(e, ERR_USAGE, "--follow and --live cannot be combined");
 	if (c->follow && (app->operands.n != 1 || streq(app->operands.v[0], "-")))
 		return err_set(e, ERR_USAGE, "--follow wants one file");
-	if (check_hosts(app, c, e))
+	if (check_stacks(app, c, e) || check_hosts(app, c, e))
 		return -1;
 	if (hosts_settle(&c->hosts, &app->arena, e) ||
 	    (c->hosts && hosts_from_arg(c->hosts, &app->arena, &c->named, e)))
@@ -174,30 +211,6 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	}
 	app->report_opts.answer_only = c->wrapped && !app->common.output;
 	return 0;
-}
-
-/* On stderr, while it runs: once per cause, and at every stall. */
-static void on_quiet(struct why *w, bool stalled, void *arg)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct config *c = arg;
-	struct explanation x;
-	const char *brief, *fix = NULL;
-	bool is_new;
-
-	explain(w, &a, &x);
-	brief = tell_briefly(w, &x, &a, &fix);
-	is_new = brief && c->told != x.causes.v[0].sig->id;
-	if (stalled)
-		log_warn("no output for a while%s",
-			 brief ? arena_printf(&a, ": %s", brief)
-			       : ", and no cause is known yet: ncclwhy --live asks the job itself");
-	else if (is_new)
-		log_say("%s", brief);
-	if (fix && (stalled || is_new))
-		log_say("%s", fix);
-	if (brief)
-		c->told = x.causes.v[0].sig->id;
 }
 
 enum { UNREAD_TOLD = 10 }; /* of a folder whose files are all another user's */
@@ -260,7 +273,8 @@ static int read_all(struct app *app, struct why *w, struct err *e)
 
 static int read_sources(struct app *app, struct config *c, struct why *w, struct err *e)
 {
-	const struct source_watch watch = {.stall_ns = c->stall_ns, .quiet = on_quiet, .arg = c};
+	const struct source_watch watch = {
+		.stall_ns = c->stall_ns, .quiet = aloud_quiet, .arg = &c->aloud};
 
 	if (c->wrapped) {
 		int64_t began = time(NULL);
@@ -325,6 +339,14 @@ static int run(struct app *app, void *cfg, struct err *e)
 
 	if (c->look)
 		return look_list(c->look, app->common.deadline_ns, app->report, e);
+	if (c->stacks && c->hosts)
+		return stacks_hosts(&(struct stacks_afar){.hosts = &c->named,
+							  .given = c->hosts,
+							  .rsh = c->rsh,
+							  .deadline_ns = app->common.deadline_ns},
+				    app->report, e);
+	if (c->stacks)
+		return stacks_here(c->below, app->report, e);
 	if (c->live)
 		return live_ask(c->live, app->common.deadline_ns, app->report, e);
 	w = ARENA_NEW(&app->arena, struct why); /* half of a small stack would be too much */

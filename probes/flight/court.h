@@ -2,6 +2,7 @@
 #define PROBES_FLIGHT_COURT_H
 /* Between those who judge: the dumps of one run, made ready to be compared. */
 #include "probes/flight/judge.h"
+#include "probes/tally/ranks.h"
 
 enum { NOWHERE = UINT32_MAX };
 
@@ -60,8 +61,7 @@ static inline const struct flight_entry *view_entry(const struct view *v, uint32
 /* --- what is told ------------------------------------------------------------------- */
 typedef LIST(int) rank_list;
 
-const char *say_ranks(struct arena *a, const int *ranks, size_t n); /* "ranks 0-2 and 5" */
-const char *say_group(const struct court *c, uint32_t group);	    /* "group \"tp\" (ranks 0-3)" */
+const char *say_group(const struct court *c, uint32_t group); /* "group \"tp\" (ranks 0-3)" */
 const char *say_op(const struct court *c, const struct flight_entry *e); /* "all_reduce #118" */
 const char *say_at(const struct court *c, const struct flight_entry *e); /* " (train.py ...)" */
 /* "the last it entered was ..."; @group: the one that is talked about. */

@@ -1,37 +1,7 @@
 /* The words of what the dumps say. */
 #include "probes/flight/court.h"
 
-#include "lib/core/stats.h"
 #include "lib/core/text.h"
-
-const char *say_ranks(struct arena *a, const int *ranks, size_t n)
-{
-	enum { SPANS = 8 };
-	int *v = arena_alloc(a, (n + 1) * sizeof(*v));
-	size_t spans = 0;
-	struct text t;
-
-	text_init(&t, a);
-	if (n)
-		memcpy(v, ranks, n * sizeof(*v));
-	sort_ints(v, n);
-	text_add(&t, n == 1 ? "rank" : "ranks");
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i + 1; k < n && v[k] <= v[k - 1] + 1; k++)
-			;
-		if (spans++ == SPANS) {
-			text_more(&t, "", n, i);
-			break;
-		}
-		text_add(&t, spans == 1 ? " " : k == n ? " and " : ", ");
-		text_addf(&t,
-			  v[k - 1] > v[i] + 1 ? "%d-%d"
-			  : v[k - 1] > v[i]   ? "%d, %d"
-					      : "%d",
-			  v[i], v[k - 1]);
-	}
-	return t.s;
-}
 
 const char *say_group(const struct court *c, uint32_t group)
 {

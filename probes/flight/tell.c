@@ -27,8 +27,10 @@ static void ask_ranks(struct court *c, struct flight_cause *t)
 {
 	const char *who = say_ranks(c->a, t->ranks, t->nranks);
 
-	tell_line(c, &t->confirm,
-		  "py-spy dump --pid PID   # of %s, while it hangs: what does it do instead?", who);
+	tell_line(
+		c, &t->confirm,
+		"ncclwhy --stacks   # on the host of %s, while it hangs: what does it do instead?",
+		who);
 	tell_line(c, &t->confirm,
 		  "the end of the log of %s: an exception, a signal, out of memory?", who);
 }

@@ -139,7 +139,7 @@ static bool behind(struct report *r, const char *subject, const cJSON *comm, con
 			text_addf(&t, "%s%s", n > 1 ? ", " : "", name(a, rank));
 	}
 	text_more(&t, ",", n, NAMED);
-	cause(r, "LIVE-002", subject, "py-spy dump --pid PID   # on that host: what is it doing?",
+	cause(r, "LIVE-002", subject, "ncclwhy --stacks   # on that host: where does it stand?",
 	      "ncclwhy --live   # again in a minute",
 	      "%s called %s %.0f times, %zu other rank%s up to %.0f times: %s behind", t.s, op, low,
 	      rest, rest == 1 ? "" : "s", high, n == 1 ? "it is" : "they are");
@@ -282,7 +282,7 @@ static void judge_text(struct report *r, const char *now, const char *before)
 		}
 		any = true;
 		cause(r, strstr(b.head, "MISMATCH") ? "LIVE-002" : "LIVE-001", b.head,
-		      "py-spy dump --pid PID   # on that host: what is it doing?",
+		      "ncclwhy --stacks   # on that host: where does it stand?",
 		      "ncclwhy --live   # again in a minute", "%s", b.body);
 	}
 	if (any)

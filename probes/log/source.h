@@ -8,6 +8,8 @@
 #include "lib/core/err.h"
 #include "probes/log/why.h"
 
+#include <sys/types.h>
+
 struct source {
 	const char *path; /* "-": stdin */
 	const char *name; /* what people call it; NULL: by its path */
@@ -26,7 +28,8 @@ int source_refused(const char *path, struct err *e);
 /* What a source that goes on reports while it does. */
 struct source_watch {
 	uint64_t stall_ns; /* 0: never */
-	void (*quiet)(struct why *w, bool stalled, void *arg);
+	/* @pid: of the command that is run; 0: there is none */
+	void (*quiet)(struct why *w, bool stalled, pid_t pid, void *arg);
 	void *arg;
 };
 

@@ -171,7 +171,7 @@ static void attend(struct why *w, struct strand *c, size_t n, struct running *r,
 			return;
 		if (!told && watch->stall_ns && now_ns() - last_ns >= watch->stall_ns) {
 			told = true;
-			watch->quiet(w, true, watch->arg);
+			watch->quiet(w, true, r->pid, watch->arg);
 		}
 	}
 	while (!r->ended) {

@@ -194,7 +194,7 @@ END
     [[ $python ]] || skip "no torch here"
     "$python" "$ROOT/tests/cli/ncclwhy_flight_torch.py" real
     run -1 --separate-stderr "$why" real/*
-    grep -qF 'rank 2 never entered all_reduce #6 of the default group (ranks 0-2), in which ranks 0, 1 wait (train.py line 88, in step)' <<<"$output"
+    grep -qF 'rank 2 never entered all_reduce #6 of the default group (ranks 0-2), in which ranks 0 and 1 wait (train.py line 88, in step)' <<<"$output"
 }
 
 @test "JSON: the cause as others are, the groups, and how far each rank came" {

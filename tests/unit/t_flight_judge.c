@@ -333,7 +333,7 @@ static void damaged_dumps_do_no_harm(void **state UNUSED)
 		add(&d, 0, "all_reduce", 2, "started", "[4]", 1);
 		assert_int_equal(dump_end(&s, &d), 0);
 	}
-	is_cause(&s, "FR-009", "ranks 0, 1 wait in all_reduce #2");
+	is_cause(&s, "FR-009", "ranks 0 and 1 wait in all_reduce #2");
 	scene_done(&s);
 	scene_init(&s);
 	dump_begin(&s, &d, 7, 3);
@@ -466,7 +466,7 @@ static void another_op_is_told_of_those_that_called_it(void **state UNUSED)
 		add(&d, 0, "all_reduce", 2, "started", "[4]", d.n);
 		assert_int_equal(dump_end(&s, &d), 0);
 	}
-	is_cause(&s, "FR-002", "ranks 3, 4 called broadcast");
+	is_cause(&s, "FR-002", "ranks 3 and 4 called broadcast");
 }
 
 int main(void)

@@ -1,0 +1,216 @@
+#include "lib/python/stack.h"
+
+#include "lib/core/arena.h"
+#include "lib/core/text.h"
+#include "lib/python/peek.h"
+#include "lib/python/runtime.h"
+
+enum { TRIES = 5, NAME_MAX_CHARS = 4096, TABLE_MAX = 1 << 20, OWNED_BY_C = 3, TAGS = 7 };
+
+int py_open(pid_t pid, struct arena *a, struct py_process *ret, struct err *e)
+{
+	uint8_t told[PY_TOLD];
+	struct py_runtime r;
+
+	py_find(pid, a, &r);
+	if (!r.at)
+		return err_set(e, ERR_ABSENT, "process %d is no Python", (int)pid);
+	if (peek_allowed(pid, r.at, e))
+		return -1;
+	*ret = (struct py_process){.pid = pid, .runtime = r.at};
+	if ((peek(pid, r.at, told, sizeof(told)) &&
+	     layout_told(told, sizeof(told), &ret->layout)) ||
+	    layout_known(r.version, &ret->layout))
+		return 0;
+	return err_set(e, ERR_ABSENT, "process %d is Python %u.%u, whose stacks are not known here",
+		       (int)pid, r.version >> 8, r.version & 0xff);
+}
+
+/* --- one object ----------------------------------------------------------------- */
+
+static uint64_t pointer(const struct py_process *p, uint64_t at, unsigned offset)
+{
+	return at ? peek_pointer(p->pid, at + offset) : 0;
+}
+
+static void add_utf8(struct text *t, uint32_t c)
+{
+	char b[4];
+
+	if (c < 0x80) {
+		b[0] = (char)c;
+		text_addn(t, b, 1);
+	} else if (c < 0x800) {
+		b[0] = (char)(0xc0 | c >> 6);
+		b[1] = (char)(0x80 | (c & 63));
+		text_addn(t, b, 2);
+	} else if (c < 0x10000) {
+		b[0] = (char)(0xe0 | c >> 12);
+		b[1] = (char)(0x80 | (c >> 6 & 63));
+		b[2] = (char)(0x80 | (c & 63));
+		text_addn(t, b, 3);
+	} else {
+		b[0] = (char)(0xf0 | (c >> 18 & 7));
+		b[1] = (char)(0x80 | (c >> 12 & 63));
+		b[2] = (char)(0x80 | (c >> 6 & 63));
+		b[3] = (char)(0x80 | (c & 63));
+		text_addn(t, b, 4);
+	}
+}
+
+/* A str; NULL: it is none. */
+static const char *string(const struct py_process *p, uint64_t at, struct arena *a)
+{
+	struct {
+		uint64_t refs, type;
+		int64_t length, hash;
+		uint32_t state;
+	} head;
+	unsigned width, is_compact, is_ascii;
+	struct text t;
+	uint8_t *raw;
+
+	if (!at || !peek(p->pid, at, &head, sizeof(head)))
+		return NULL;
+	width = head.state >> p->layout.kind_bit & 7;
+	is_compact = head.state >> (p->layout.kind_bit + 3) & 1;
+	is_ascii = head.state >> (p->layout.kind_bit + 4) & 1;
+	if (!is_compact || head.length < 0 || head.length > NAME_MAX_CHARS ||
+	    (width != 1 && width != 2 && width != 4))
+		return NULL;
+	raw = arena_alloc(a, (size_t)head.length * width + 1);
+	if (!peek(p->pid, at + (is_ascii ? p->layout.ascii : p->layout.wide), raw,
+		  (size_t)head.length * width))
+		return head.length ? NULL : "";
+	text_init(&t, a);
+	for (int64_t i = 0; i < head.length; i++) {
+		uint32_t c = 0;
+
+		memcpy(&c, raw + i * width, width); /* little-endian, as we are */
+		add_utf8(&t, c ? c : '?');
+	}
+	return t.s;
+}
+
+static int line_at(const struct py_process *p, uint64_t code, int64_t at, struct arena *a)
+{
+	uint64_t table = pointer(p, code, p->layout.lines);
+	enum { BYTES_SIZE = 16, BYTES = 32 };
+	int32_t first = 0;
+	int64_t n = 0;
+	uint8_t *v;
+
+	if (p->layout.no_lines ||
+	    !peek(p->pid, code + p->layout.first_line, &first, sizeof(first)) || !table ||
+	    !peek(p->pid, table + BYTES_SIZE, &n, sizeof(n)) || n < 0 || n > TABLE_MAX)
+		return 0;
+	v = arena_alloc(a, (size_t)n + 1);
+	return peek(p->pid, table + BYTES, v, (size_t)n)
+		       ? line_of(p->layout.table, v, (size_t)n, first, at)
+		       : 0;
+}
+
+/* --- a thread ------------------------------------------------------------------- */
+
+/* The frame is there, but none of Python's code: what calls it from C has one, too. */
+static bool is_entry(const struct py_process *p, uint64_t frame)
+{
+	uint8_t owner = 0;
+
+	return p->layout.owner && peek(p->pid, frame + p->layout.owner, &owner, 1) &&
+	       owner >= OWNED_BY_C;
+}
+
+static bool read_frame(const struct py_process *p, uint64_t frame, struct arena *a,
+		       struct py_frame *ret, uint64_t *mark)
+{
+	uint64_t code = pointer(p, frame, p->layout.code) & ~(uint64_t)TAGS;
+	int64_t at = 0;
+
+	ret->function = string(p, pointer(p, code, p->layout.name), a);
+	ret->file = string(p, pointer(p, code, p->layout.file), a);
+	if (!ret->function || !ret->file)
+		return false;
+	if (p->layout.bytecode) {
+		uint64_t instruction = pointer(p, frame, p->layout.instruction);
+
+		at = (int64_t)(instruction - (code + p->layout.bytecode));
+	} else {
+		int32_t index = 0;
+
+		if (!peek(p->pid, frame + p->layout.instruction, &index, sizeof(index)))
+			return false;
+		at = p->layout.table == LINES_SPANS ? 2 * (int64_t)index : index;
+	}
+	ret->line = line_at(p, code, at, a);
+	*mark = (*mark ^ code) * 0x100000001b3u;
+	*mark = (*mark ^ (uint64_t)at) * 0x100000001b3u;
+	return true;
+}
+
+static uint64_t innermost(const struct py_process *p, uint64_t thread)
+{
+	if (p->layout.cframe)
+		thread = pointer(p, thread, p->layout.cframe);
+	return pointer(p, thread, p->layout.frame);
+}
+
+/* False: it changed while it was read. */
+static bool read_thread(const struct py_process *p, uint64_t thread, struct arena *a,
+			struct py_thread *ret)
+{
+	uint64_t first = innermost(p, thread), mark = 0xcbf29ce484222325u;
+	LIST(struct py_frame) frames = {0};
+
+	for (uint64_t f = first; f && frames.n < PY_FRAMES; f = pointer(p, f, p->layout.caller))
+		if (!is_entry(p, f) && !read_frame(p, f, a, LIST_ADD(a, &frames), &mark))
+			return false;
+	*ret = (struct py_thread){.frames = frames.v, .n = frames.n, .mark = mark};
+	return innermost(p, thread) == first;
+}
+
+/* The first interpreter of the process: later ones are in front of it. */
+static uint64_t main_interpreter(const struct py_process *p)
+{
+	uint64_t at = pointer(p, p->runtime, p->layout.interpreters);
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t next = pointer(p, at, p->layout.interpreter_next);
+
+		if (!next)
+			break;
+		at = next;
+	}
+	return at;
+}
+
+static bool read_all(const struct py_process *p, struct arena *a, struct py_stack *ret)
+{
+	uint64_t ids[PY_THREADS];
+	size_t n = 0;
+
+	for (uint64_t t = pointer(p, main_interpreter(p), p->layout.threads); t && n < PY_THREADS;
+	     t = pointer(p, t, p->layout.next))
+		ids[n++] = t;
+	ret->threads = arena_alloc(a, n * sizeof(*ret->threads) + 1);
+	ret->n = n;
+	for (size_t i = 0; i < n; i++) /* new ones are put in front */
+		if (!read_thread(p, ids[n - 1 - i], a, &ret->threads[i]))
+			return false;
+	if (n)
+		ret->threads[0].is_main = true;
+	return true;
+}
+
+int py_look(const struct py_process *p, struct arena *a, struct py_stack *ret, struct err *e)
+{
+	for (int i = 0; i < TRIES; i++) {
+		*ret = (struct py_stack){0};
+		if (read_all(p, a, ret))
+			return 0;
+	}
+	if (peek_allowed(p->pid, p->runtime, e))
+		return -1;
+	return err_set(e, ERR_SYS, "the stack of process %d changes faster than it can be read",
+		       (int)p->pid);
+}

@@ -1,0 +1,17 @@
+#ifndef PROBES_LOG_ALOUD_H
+#define PROBES_LOG_ALOUD_H
+/*
+ * What is said on stderr while a command runs or a log grows: a cause once it is sure, and at every
+ * stall what is known, with where the ranks of the command stand.
+ */
+#include "probes/log/why.h"
+
+#include <sys/types.h>
+
+struct aloud {
+	const char *told; /* the id that was said last */
+};
+/* source_watch.quiet; its argument is a struct aloud. */
+void aloud_quiet(struct why *w, bool stalled, pid_t pid, void *arg);
+
+#endif

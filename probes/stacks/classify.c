@@ -1,0 +1,186 @@
+/* What a stack is busy with, by the frames of well-known libraries in it. */
+#include "probes/stacks/stand.h"
+
+const char *const stand_words[STAND_KINDS] = {
+	[STAND_UNREAD] = "unread",	 [STAND_COLLECTIVE] = "collective",
+	[STAND_MEETING] = "meeting",	 [STAND_BACKWARD] = "backward",
+	[STAND_DEVICE] = "device",	 [STAND_DATA] = "data",
+	[STAND_SAVING] = "checkpoint",	 [STAND_COMPILING] = "compiling",
+	[STAND_IMPORTING] = "importing", [STAND_DEBUGGER] = "debugger",
+	[STAND_ENDING] = "ending",	 [STAND_ELSEWHERE] = "elsewhere",
+};
+
+/* The innermost frame that a row fits decides. A file "a/" is all of a folder. */
+static const struct known {
+	const char *file, *function; /* NULL: any */
+	enum stand_kind kind;
+} known[] = {
+	{"/torch/distributed/distributed_c10d.py", "init_process_group", STAND_MEETING},
+	{"/torch/distributed/distributed_c10d.py", "new_group", STAND_MEETING},
+	{"/torch/distributed/distributed_c10d.py", "split_group", STAND_MEETING},
+	{"/torch/distributed/distributed_c10d.py", "_store_based_barrier", STAND_MEETING},
+	{"/torch/distributed/distributed_c10d.py", "_new_process_group_helper", STAND_MEETING},
+	{"/torch/distributed/distributed_c10d.py", NULL, STAND_COLLECTIVE},
+	{"/torch/distributed/rendezvous.py", NULL, STAND_MEETING},
+	{"/torch/distributed/_functional_collectives.py", NULL, STAND_COLLECTIVE},
+	{"/torch/distributed/nn/functional.py", NULL, STAND_COLLECTIVE},
+	{"/torch/distributed/utils.py", "_verify_param_shape_across_processes", STAND_COLLECTIVE},
+	{"/torch/distributed/utils.py", "_sync_module_states", STAND_COLLECTIVE},
+	{"/horovod/", "synchronize", STAND_COLLECTIVE},
+	{"/jax/_src/distributed.py", NULL, STAND_MEETING},
+	{"/jax/_src/array.py", NULL, STAND_DEVICE},
+	{"/torch/cuda/", "synchronize", STAND_DEVICE},
+	{"/torch/cuda/streams.py", NULL, STAND_DEVICE},
+	{"/torch/autograd/graph.py", "_engine_run_backward", STAND_BACKWARD},
+	{"/torch/autograd/__init__.py", "backward", STAND_BACKWARD},
+	{"/torch/autograd/__init__.py", "grad", STAND_BACKWARD},
+	{"/torch/utils/data/", NULL, STAND_DATA},
+	{"/torch/serialization.py", NULL, STAND_SAVING},
+	{"/torch/distributed/checkpoint/", NULL, STAND_SAVING},
+	{"/safetensors/", NULL, STAND_SAVING},
+	{"/torch/_inductor/", NULL, STAND_COMPILING},
+	{"/torch/_dynamo/convert_frame.py", NULL, STAND_COMPILING},
+	{"/torch/utils/cpp_extension.py", NULL, STAND_COMPILING},
+	{"/triton/compiler/", NULL, STAND_COMPILING},
+	{"<frozen importlib._bootstrap", NULL, STAND_IMPORTING},
+	{"/pdb.py", NULL, STAND_DEBUGGER},
+	{"/bdb.py", NULL, STAND_DEBUGGER},
+	{"/debugpy/", NULL, STAND_DEBUGGER},
+	{"/IPython/terminal/", NULL, STAND_DEBUGGER},
+	{"/threading.py", "_shutdown", STAND_ENDING},
+	{"/multiprocessing/util.py", "_exit_function", STAND_ENDING},
+	{"/concurrent/futures/thread.py", "_python_exit", STAND_ENDING},
+};
+
+/* "Trainer.train": train */
+static const char *bare(const char *function)
+{
+	const char *dot = strrchr(function, '.');
+
+	return dot ? dot + 1 : function;
+}
+
+static bool is_file(const char *file, const char *of)
+{
+	if (*of == '<')
+		return starts_with(file, of);
+	return ends_with(of, "/") ? strstr(file, of) != NULL : ends_with(file, of);
+}
+
+static const struct known *find(const struct py_frame *f)
+{
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (is_file(f->file, known[i].file) &&
+		    (!known[i].function || streq(bare(f->function), known[i].function)))
+			return &known[i];
+	return NULL;
+}
+
+/* What the program called: all_gather_object, which is made of an all_gather. */
+static const char *called(const struct stand *s, size_t from, bool *ret_meets)
+{
+	const char *name = bare(s->frames[from].function);
+
+	for (size_t i = from; i < s->n; i++) {
+		const char *file = s->frames[i].file, *function = bare(s->frames[i].function);
+		bool is_wrapper = ends_with(file, "/torch/distributed/c10d_logger.py");
+		const struct known *k = is_wrapper ? NULL : find(&s->frames[i]);
+
+		if (!is_wrapper &&
+		    (!k || (k->kind != STAND_COLLECTIVE && k->kind != STAND_MEETING)))
+			break;
+		if (!is_wrapper && *function != '_' && *function != '<') {
+			name = function;
+			*ret_meets = k->kind == STAND_MEETING;
+		}
+	}
+	return name;
+}
+
+bool stand_is_library(const char *file)
+{
+	static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+
+	if (*file == '<')
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return false;
+}
+
+/* A program that was installed, too, has frames of its own: what is neither torch's nor Python's.
+ */
+static size_t own_frame(const struct stand *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!stand_is_library(s->frames[i].file) && !find(&s->frames[i]))
+			return i;
+	for (size_t i = 0; i < s->n; i++)
+		if (strstr(s->frames[i].file, "-packages/") &&
+		    !strstr(s->frames[i].file, "-packages/torch/"))
+			return i;
+	return s->n;
+}
+
+/* Python is in C there, and the line says what of: it brings a number over from the GPU. */
+static bool line_waits_for_device(const char *line)
+{
+	static const char *const calls[] = {".item()", ".cpu()", ".tolist()", ".numpy()",
+					    "synchronize()"};
+
+	for (size_t i = 0; line && i < ARRAY_LEN(calls); i++)
+		if (strstr(line, calls[i]))
+			return true;
+	return false;
+}
+
+void stand_classify(struct stand *s)
+{
+	s->own = own_frame(s);
+	s->what = NULL;
+	if (s->unread) {
+		s->kind = STAND_UNREAD;
+		return;
+	}
+	s->kind = s->n ? STAND_ELSEWHERE : STAND_ENDING;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct known *k = find(&s->frames[i]);
+		bool meets;
+
+		if (!k)
+			continue;
+		s->kind = k->kind;
+		if (k->kind == STAND_COLLECTIVE || k->kind == STAND_MEETING) {
+			meets = k->kind == STAND_MEETING;
+			s->what = called(s, i, &meets);
+			s->kind = meets ? STAND_MEETING : STAND_COLLECTIVE;
+		}
+		return;
+	}
+	if (s->own == 0 && s->n && line_waits_for_device(s->line))
+		s->kind = STAND_DEVICE;
+}
+
+bool stand_waits(const struct stand *s)
+{
+	enum { WORKS_PERCENT = 20 };
+
+	if (s->kind == STAND_BACKWARD)
+		return !s->moved && s->busy * 100 < WORKS_PERCENT;
+	return s->kind == STAND_COLLECTIVE || s->kind == STAND_MEETING || s->kind == STAND_DEVICE;
+}
+
+static const struct py_frame *own(const struct stand *s)
+{
+	static const struct py_frame none = {.function = "", .file = ""};
+
+	return s->own < s->n ? &s->frames[s->own] : &none;
+}
+
+bool stand_same(const struct stand *p, const struct stand *q)
+{
+	return p->kind == q->kind && streq(p->what ?: "", q->what ?: "") &&
+	       own(p)->line == own(q)->line && streq(own(p)->file, own(q)->file) &&
+	       streq(own(p)->function, own(q)->function);
+}

@@ -1,0 +1,80 @@
+#include "probes/stacks/process.h"
+
+#include "lib/core/units.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+static void dir_close(DIR **d)
+{
+	if (*d)
+		(void)closedir(*d);
+}
+
+bool process_stat(const char *path, struct process *ret)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned long long user, system;
+	char line[1024], *p;
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	int parent;
+
+	if (n <= 0)
+		return false;
+	line[n] = '\0';
+	p = strrchr(line, ')'); /* the name may hold anything */
+	if (!p || sscanf(p, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &ret->state,
+			 &parent, &user, &system) != 4)
+		return false;
+	ret->parent = parent;
+	ret->ticks = user + system;
+	return true;
+}
+
+static int by_pid(const void *x, const void *y)
+{
+	const struct process *p = x, *q = y;
+
+	return (p->pid > q->pid) - (p->pid < q->pid);
+}
+
+void processes_read(struct arena *a, struct processes *ret)
+{
+	AUTO(dir_close) DIR *d = opendir("/proc");
+	LIST(struct process) all = {0};
+
+	for (struct dirent *one; d && (one = readdir(d));) {
+		struct process p = {0};
+		char path[64];
+		uint64_t pid;
+
+		if (parse_uint(one->d_name, &pid) || pid > INT32_MAX)
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		p.pid = (pid_t)pid;
+		if (process_stat(path, &p))
+			*LIST_ADD(a, &all) = p;
+	}
+	if (all.n)
+		qsort(all.v, all.n, sizeof(*all.v), by_pid);
+	*ret = (struct processes){.v = all.v, .n = all.n};
+}
+
+const struct process *process_find(const struct processes *all, pid_t pid)
+{
+	const struct process key = {.pid = pid};
+
+	return all->n ? bsearch(&key, all->v, all->n, sizeof(*all->v), by_pid) : NULL;
+}
+
+bool process_is_below(const struct processes *all, pid_t pid, pid_t top)
+{
+	for (int i = 0; i < 64 && pid > 0; i++) {
+		const struct process *p = process_find(all, pid);
+
+		if (pid == top)
+			return true;
+		pid = p ? p->parent : 0;
+	}
+	return false;
+}

@@ -1,0 +1,25 @@
+#ifndef PROBES_STACKS_PROCESS_H
+#define PROBES_STACKS_PROCESS_H
+/* The processes of this host, as /proc has them at one moment. */
+#include "lib/core/arena.h"
+
+#include <sys/types.h>
+
+struct process {
+	pid_t pid, parent;
+	char state;
+	uint64_t ticks; /* of processor time */
+};
+struct processes {
+	struct process *v; /* by pid */
+	size_t n;
+};
+
+void processes_read(struct arena *a, struct processes *ret);
+/* @path: "/proc/4711/stat", or a thread's. False: it is gone. */
+bool process_stat(const char *path, struct process *ret);
+const struct process *process_find(const struct processes *all, pid_t pid);
+/* Is @pid @top, or did that start it, or one that it started? */
+bool process_is_below(const struct processes *all, pid_t pid, pid_t top);
+
+#endif

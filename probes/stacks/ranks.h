@@ -1,0 +1,34 @@
+#ifndef PROBES_STACKS_RANKS_H
+#define PROBES_STACKS_RANKS_H
+/*
+ * Which processes of this host are ranks of a job: those that a launcher gave
+ * a rank (lib/cluster/world.h) and that are Python, the innermost launcher's;
+ * what they started themselves, DataLoaders' workers, are theirs. Children
+ * that torch.multiprocessing spawned got theirs as an argument, which nobody
+ * else sees: they are ranks in the order of their numbers.
+ */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+
+#include <sys/types.h>
+
+struct rank_process {
+	pid_t pid;
+	const char *job;
+	int rank, size, local_size; /* -1 unknown */
+	bool is_guessed;
+	pid_t *workers;
+	size_t n_workers;
+};
+struct rank_processes {
+	struct rank_process *v;
+	size_t n;
+	size_t foreign;	  /* processes that may be ranks, of users whose we may not see */
+	size_t no_python; /* that have a rank, and none of whose processes is Python */
+};
+
+/* @below: only this process and those that it started, the first of which that are Python are taken
+ * though they have no rank; 0: all of this host. */
+void ranks_find(pid_t below, struct arena *a, struct rank_processes *ret);
+
+#endif

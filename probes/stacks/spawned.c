@@ -1,0 +1,81 @@
+#include "probes/stacks/spawned.h"
+
+#include "lib/core/file.h"
+#include "lib/core/interrupt.h"
+#include "lib/python/runtime.h"
+
+enum { WORDS_MAX = 1 << 20, MAPS_MAX = 16 << 20 };
+
+/* multiprocessing's "python -c from multiprocessing.spawn import spawn_main; ..." */
+static bool is_spawned(struct arena *a, pid_t pid)
+{
+	struct err ignored;
+	char *words;
+	size_t n;
+
+	return file_read(arena_printf(a, "/proc/%d/cmdline", (int)pid), WORDS_MAX, a, &words, &n,
+			 &ignored) == 0 &&
+	       memmem(words, n, "spawn_main(", strlen("spawn_main(")) != NULL;
+}
+
+static bool has_torch(struct arena *a, pid_t pid)
+{
+	struct err ignored;
+	char *maps;
+	size_t n;
+
+	return file_read(arena_printf(a, "/proc/%d/maps", (int)pid), MAPS_MAX, a, &maps, &n,
+			 &ignored) == 0 &&
+	       strstr(maps, "/libtorch") != NULL;
+}
+
+static void add_first(const struct processes *all, pid_t below, struct arena *a,
+		      struct rank_processes *ret)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct py_runtime r;
+
+		if (!process_is_below(all, all->v[i].pid, below))
+			continue;
+		py_find(all->v[i].pid, a, &r);
+		if (!r.at)
+			continue;
+		ret->v = ARENA_NEW(a, struct rank_process);
+		*ret->v = (struct rank_process){.pid = all->v[i].pid,
+						.job = arena_printf(a, "process %d", (int)below),
+						.rank = 0,
+						.size = 1,
+						.local_size = 1,
+						.is_guessed = true};
+		ret->n = 1;
+		return;
+	}
+}
+
+void ranks_spawned(const struct processes *all, pid_t below, struct arena *a,
+		   struct rank_processes *ret)
+{
+	LIST(struct rank_process) found = {0};
+	pid_t parent = 0;
+
+	for (size_t i = 0; i < all->n && !interrupt_pending(); i++) {
+		const struct process *p = &all->v[i];
+
+		if ((below && !process_is_below(all, p->pid, below)) || !is_spawned(a, p->pid) ||
+		    is_spawned(a, p->parent) || (!below && !has_torch(a, p->pid)) ||
+		    (parent && p->parent != parent))
+			continue;
+		parent = p->parent;
+		*LIST_ADD(a, &found) = (struct rank_process){
+			.pid = p->pid,
+			.job = arena_printf(a, "spawned by process %d", (int)parent),
+			.rank = (int)found.n - 1,
+			.is_guessed = true};
+	}
+	for (size_t i = 0; i < found.n; i++)
+		found.v[i].size = found.v[i].local_size = (int)found.n;
+	ret->v = found.v;
+	ret->n = found.n;
+	if (!found.n && below)
+		add_first(all, below, a, ret);
+}

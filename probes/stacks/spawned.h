@@ -1,0 +1,12 @@
+#ifndef PROBES_STACKS_SPAWNED_H
+#define PROBES_STACKS_SPAWNED_H
+/* Of ranks.c: ranks that no launcher's variables name. */
+#include "probes/stacks/process.h"
+#include "probes/stacks/ranks.h"
+
+/* Children of one process that torch.multiprocessing spawned and that use torch; of @below, where
+ * it is not 0, whatever they use, or else its first Python alone. */
+void ranks_spawned(const struct processes *all, pid_t below, struct arena *a,
+		   struct rank_processes *ret);
+
+#endif

@@ -1,0 +1,106 @@
+#include "probes/stacks/stacks.h"
+
+#include "lib/core/interrupt.h"
+#include "lib/report/json.h"
+#include "probes/iface/fleet.h"
+#include "probes/stacks/judge.h"
+#include "probes/stacks/take.h"
+
+static void keep(const stand_list *all, struct report *r)
+{
+	cJSON *list;
+
+	if (!report_wants_data(r))
+		return;
+	list = json_array(report_data(r), "stacks");
+	for (size_t i = 0; i < all->n; i++)
+		cJSON_AddItemToArray(list, stand_json(&all->v[i]));
+}
+
+/* Why there is nothing to look at. */
+static int nobody(const struct rank_processes *p, pid_t below, struct err *e)
+{
+	if (below)
+		return err_set(e, ERR_ABSENT,
+			       "neither process %d nor one that it started is a Python that we may "
+			       "look at",
+			       (int)below);
+	err_set(e, ERR_ABSENT,
+		"no rank of a job runs here: no Python process has RANK and "
+		"WORLD_SIZE, or what srun or mpirun give");
+	if (p->no_python)
+		return err_hint(e, "%zu processes have a rank, and none is Python", p->no_python);
+	if (p->foreign)
+		return err_hint(e,
+				"the processes of %zu others could not be seen: as root (sudo) "
+				"they can",
+				p->foreign);
+	return err_hint(e, "on the job's hosts: ncclwhy --stacks --hosts a,b; of one process: "
+			   "ncclwhy --stacks=PID");
+}
+
+int stacks_here(pid_t below, struct report *r, struct err *e)
+{
+	struct arena *a = report_arena(r);
+	struct rank_processes ranks;
+	stand_list all = {0};
+
+	ranks_find(below, a, &ranks);
+	if (!ranks.n)
+		return nobody(&ranks, below, e);
+	stands_take(&ranks, a, &all);
+	keep(&all, r);
+	stacks_judge(&all, 0, r);
+	return interrupt_err(e);
+}
+
+const char *stacks_brief_of(pid_t below, struct arena *a, const char **ret_fix)
+{
+	struct rank_processes ranks;
+	stand_list all = {0};
+
+	ranks_find(below, a, &ranks);
+	if (!ranks.n)
+		return NULL;
+	stands_take(&ranks, a, &all);
+	return stacks_brief(&all, a, ret_fix);
+}
+
+static void gather(const struct answers *from, struct arena *a, stand_list *ret)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		const cJSON *one;
+
+		cJSON_ArrayForEach (one, json_get(from->v[i].data, "stacks")) {
+			struct stand s;
+
+			if (stand_from_json(one, from->v[i].host, a, &s))
+				*LIST_ADD(a, ret) = s;
+		}
+	}
+}
+
+int stacks_hosts(const struct stacks_afar *q, struct report *r, struct err *e)
+{
+	AUTO(answers_done) struct answers all = {0};
+	struct arena *a = report_arena(r);
+	struct fleet f = {.command = "ncclwhy",
+			  .given = q->given,
+			  .hosts = *q->hosts,
+			  .rsh = q->rsh,
+			  .deadline_ns = q->deadline_ns,
+			  .a = a,
+			  .report = r};
+	stand_list stands = {0};
+	str_list args = {0};
+
+	*LIST_ADD(a, &args) = "--stacks";
+	if (fleet_ask(&f, &args, false, &all, e))
+		return -1;
+	gather(&all, a, &stands);
+	if (!stands.n)
+		return err_set(e, ERR_ABSENT, "no rank of a job runs on %s", q->given);
+	keep(&stands, r);
+	stacks_judge(&stands, answers_count(&all), r);
+	return 0;
+}

@@ -1,0 +1,78 @@
+#ifndef PROBES_STACKS_STAND_H
+#define PROBES_STACKS_STAND_H
+/*
+ * Where a rank of a running job stands: what its main thread does, since when
+ * it has done that, and what its program calls there. Found on this host, or
+ * read of another host's JSON; the texts live in the arena it was made with.
+ */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+#include "lib/python/stack.h"
+
+#include <cjson/cJSON.h>
+
+enum stand_kind {
+	STAND_UNREAD,	  /* we were not let in, or it is no Python */
+	STAND_COLLECTIVE, /* in one: waits for the others */
+	STAND_MEETING,	  /* where groups are made: likewise */
+	STAND_BACKWARD,	  /* computes gradients, or waits for the others' */
+	STAND_DEVICE,	  /* waits for its GPU, and so for what runs there */
+	STAND_DATA,	  /* waits for, or makes, the next batch */
+	STAND_SAVING,	  /* reads or writes a checkpoint */
+	STAND_COMPILING,
+	STAND_IMPORTING,
+	STAND_DEBUGGER, /* at a breakpoint */
+	STAND_ENDING,	/* its program is over */
+	STAND_ELSEWHERE,
+	STAND_KINDS
+};
+extern const char *const stand_words[STAND_KINDS]; /* "collective": in JSON, too */
+
+/* A process that works for a rank: of a DataLoader, mostly. */
+struct stand_worker {
+	pid_t pid;
+	char state;
+	const char *wchan;   /* in the kernel; "" unknown */
+	struct py_frame own; /* function NULL: unknown */
+};
+
+struct stand {
+	const char *host;	    /* as the hosts are named; NULL: this one */
+	const char *job;	    /* tells one job's from another's */
+	int rank, size, local_size; /* -1 unknown */
+	bool is_guessed; /* its rank: children of one process, in the order of their numbers */
+	pid_t pid;
+	char state;	    /* of its main thread: R S D T t Z */
+	const char *wchan;  /* "" unknown */
+	double busy;	    /* processors that it used while it was looked at */
+	bool moved;	    /* ... and its main thread came to another place */
+	double seconds;	    /* for which it was looked at */
+	const char *unread; /* why it was not, with what lets us (may be NULL) */
+	const char *unread_fix;
+	unsigned python;	 /* 0x030b; 0 unknown */
+	struct py_frame *frames; /* of its main thread, the innermost first */
+	size_t n, threads;
+	/* what follows from these: stand_classify() */
+	enum stand_kind kind;
+	const char *what; /* "all_reduce"; NULL: the kind says it */
+	size_t own;	  /* the innermost frame that is the program's own; n: none */
+	const char *line; /* what its source has there, or NULL */
+	struct stand_worker *workers;
+	size_t n_workers;
+};
+typedef LIST(struct stand) stand_list;
+
+/* Fills in kind, what and own. */
+void stand_classify(struct stand *s);
+/* Is the file of what came with Python, or was installed? */
+bool stand_is_library(const char *file);
+/* Does it wait for other ranks? */
+bool stand_waits(const struct stand *s);
+/* Do both stand at the same place of the program, in the same? */
+bool stand_same(const struct stand *p, const struct stand *q);
+
+cJSON *stand_json(const struct stand *s);
+/* False: @o is none. */
+bool stand_from_json(const cJSON *o, const char *host, struct arena *a, struct stand *ret);
+
+#endif

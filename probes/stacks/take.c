@@ -1,0 +1,252 @@
+#include "probes/stacks/take.h"
+
+#include "lib/core/file.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/text.h"
+#include "lib/core/units.h"
+#include "probes/stacks/process.h"
+
+enum {
+	LOOKS = 11,
+	APART_MS = 200,
+	MOST_WORKERS = 16,
+	WAKES = 20 /* in a second, at most, of one that waits */,
+	SOURCE_MAX = 8 << 20,
+	LINE_SHOWN = 120
+};
+
+/* What one look saw: all of it, and from the program's own call outwards. */
+struct glance {
+	uint64_t mark;
+	uint32_t own;
+};
+
+/* One rank while it is looked at. */
+struct watched {
+	struct stand *s;
+	struct py_process p;
+	struct glance first;
+	uint64_t ticks, switches;
+	bool is_open, has_first;
+	bool moves, own_moves; /* something differed from the first look */
+	unsigned kernel;       /* looks that found it waiting there */
+};
+
+static const char *thread_path(struct arena *a, pid_t pid, const char *file)
+{
+	return arena_printf(a, "/proc/%d/task/%d/%s", (int)pid, (int)pid, file);
+}
+
+/* Not running, a thread is at some place in the kernel: "0" says nothing. */
+static const char *wchan_of(struct arena *a, pid_t pid)
+{
+	const char *line = file_line(a, thread_path(a, pid, "wchan"));
+
+	return line && !streq(line, "0") ? line : "";
+}
+
+static void unread(struct watched *w, struct arena *a, const struct err *e)
+{
+	w->s->unread = arena_strdup(a, e->msg);
+	w->s->unread_fix = err_fix(e, a);
+}
+
+/* How often it went to sleep: a thread that waits for one thing does not wake up meanwhile. */
+static uint64_t switches_of(struct arena *a, pid_t pid)
+{
+	static const char key[] = "\nvoluntary_ctxt_switches:";
+	struct err ignored;
+	char *text, *at;
+	size_t n;
+
+	if (file_read(thread_path(a, pid, "status"), 1 << 16, a, &text, &n, &ignored))
+		return 0;
+	at = strstr(text, key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static uint32_t own_mark(const struct stand *s)
+{
+	uint32_t h = 0;
+
+	for (size_t i = s->own; i < s->n; i++) {
+		char line[16];
+
+		(void)snprintf(line, sizeof(line), "%d", s->frames[i].line);
+		h = text_hash(text_hash(h, s->frames[i].file), line);
+	}
+	return h;
+}
+
+/* The last stack that was seen is the one that is told; what was seen before it only says whether
+ * it moves. */
+static void look(struct watched *w, struct arena *kept, bool is_last)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	struct arena *a = is_last ? kept : &scratch;
+	struct stand seen = {0};
+	struct py_stack stack;
+	struct glance now;
+	struct err e = {0};
+
+	if (!w->is_open || w->s->unread)
+		return;
+	if (py_look(&w->p, a, &stack, &e)) {
+		if (is_last && !w->s->n)
+			unread(w, kept, &e);
+		w->moves = w->own_moves = true; /* it changes too fast, or is gone */
+		return;
+	}
+	seen.frames = stack.n ? stack.threads[0].frames : NULL;
+	seen.n = stack.n ? stack.threads[0].n : 0;
+	stand_classify(&seen);
+	now = (struct glance){.mark = stack.n ? stack.threads[0].mark : 0, .own = own_mark(&seen)};
+	if (!w->has_first)
+		w->first = now;
+	w->has_first = true;
+	w->moves |= now.mark != w->first.mark;
+	w->own_moves |= now.own != w->first.own;
+	if (is_last) {
+		w->s->threads = stack.n;
+		w->s->frames = seen.frames;
+		w->s->n = seen.n;
+	}
+}
+
+static void begin(struct watched *w, struct stand *s, struct arena *a)
+{
+	struct process at = {0};
+	struct err e = {0};
+
+	*w = (struct watched){.s = s};
+	if (process_stat(arena_printf(a, "/proc/%d/stat", (int)s->pid), &at))
+		w->ticks = at.ticks;
+	w->switches = switches_of(a, s->pid);
+	w->is_open = py_open(s->pid, a, &w->p, &e) == 0;
+	if (!w->is_open)
+		unread(w, a, &e);
+	s->python = w->is_open ? w->p.layout.version : 0;
+}
+
+static void note_state(struct watched *w, struct arena *a)
+{
+	struct process at = {0};
+
+	if (process_stat(thread_path(a, w->s->pid, "stat"), &at)) {
+		w->s->state = at.state;
+		w->kernel += at.state == 'D';
+	}
+}
+
+static void end(struct watched *w, double seconds, struct arena *a)
+{
+	struct stand *s = w->s;
+	struct process at = {0};
+
+	if (process_stat(arena_printf(a, "/proc/%d/stat", (int)s->pid), &at) &&
+	    at.ticks >= w->ticks && seconds > 0)
+		s->busy = (double)(at.ticks - w->ticks) / (double)sysconf(_SC_CLK_TCK) / seconds;
+	else if (!at.state && !s->unread)
+		s->unread = arena_printf(a, "process %d has ended", (int)s->pid);
+	s->seconds = seconds;
+	/* where groups are made it looks again and again whether all are there, and gets on only
+	 * when it leaves that */
+	s->moved = s->kind == STAND_MEETING
+			   ? w->own_moves
+			   : w->moves || switches_of(a, s->pid) - w->switches > WAKES * seconds;
+	s->wchan = wchan_of(a, s->pid);
+	if (w->kernel < LOOKS && s->state == 'D')
+		s->state = 'S'; /* for a moment: it reads or writes, and gets on */
+}
+
+/* --- what its source says ------------------------------------------------------- */
+
+static const char *source_line(struct arena *a, pid_t pid, const struct py_frame *f)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	const char *at, *end;
+	struct err ignored;
+	char *text;
+	size_t n;
+
+	if (*f->file != '/' || !f->line ||
+	    file_read(arena_printf(&scratch, "/proc/%d/root%s", (int)pid, f->file), SOURCE_MAX,
+		      &scratch, &text, &n, &ignored))
+		return NULL;
+	at = text;
+	for (int i = 1; i < f->line && at; i++) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	if (!at)
+		return NULL;
+	at += strspn(at, " \t");
+	end = at + strcspn(at, "\r\n");
+	end = end > at + LINE_SHOWN ? at + LINE_SHOWN : end;
+	return end > at ? arena_strndup(a, at, (size_t)(end - at)) : NULL;
+}
+
+static void add_workers(struct stand *s, const struct rank_process *r, struct arena *a)
+{
+	s->n_workers = r->n_workers < MOST_WORKERS ? r->n_workers : MOST_WORKERS;
+	s->workers = arena_alloc(a, s->n_workers * sizeof(*s->workers) + 1);
+	for (size_t i = 0; i < s->n_workers; i++) {
+		struct stand_worker *w = &s->workers[i];
+		struct process at = {0};
+		struct py_process p;
+		struct py_stack stack;
+		struct err ignored = {0};
+		struct stand its = {0};
+
+		w->pid = r->workers[i];
+		w->wchan = wchan_of(a, w->pid);
+		if (process_stat(thread_path(a, w->pid, "stat"), &at))
+			w->state = at.state;
+		if (py_open(w->pid, a, &p, &ignored) || py_look(&p, a, &stack, &ignored) ||
+		    !stack.n)
+			continue;
+		its.frames = stack.threads[0].frames;
+		its.n = stack.threads[0].n;
+		stand_classify(&its);
+		if (its.n)
+			w->own = its.frames[its.own < its.n ? its.own : 0];
+	}
+}
+
+void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list *ret)
+{
+	struct watched *all = arena_alloc(a, ranks->n * sizeof(*all) + 1);
+	uint64_t began = now_ns();
+
+	for (size_t i = 0; i < ranks->n; i++)
+		*LIST_ADD(a, ret) = (struct stand){.job = ranks->v[i].job,
+						   .rank = ranks->v[i].rank,
+						   .size = ranks->v[i].size,
+						   .local_size = ranks->v[i].local_size,
+						   .is_guessed = ranks->v[i].is_guessed,
+						   .pid = ranks->v[i].pid,
+						   .wchan = ""};
+	for (size_t i = 0; i < ranks->n; i++)
+		begin(&all[i], &ret->v[i], a);
+	for (int k = 0; k < LOOKS; k++) {
+		bool is_last = k + 1 == LOOKS || interrupt_pending();
+
+		for (size_t i = 0; i < ranks->n; i++) {
+			note_state(&all[i], a);
+			look(&all[i], a, is_last);
+		}
+		if (is_last)
+			break;
+		(void)interrupt_poll(-1, 0, APART_MS);
+	}
+	for (size_t i = 0; i < ranks->n; i++) {
+		struct stand *s = &ret->v[i];
+
+		stand_classify(s);
+		end(&all[i], (double)(now_ns() - began) / (double)NS_PER_S, a);
+		if (s->own < s->n)
+			s->line = source_line(a, s->pid, &s->frames[s->own]);
+		stand_classify(s); /* the line may say more */
+		add_workers(s, &ranks->v[i], a);
+	}
+}

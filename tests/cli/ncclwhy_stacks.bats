@@ -1,0 +1,262 @@
+#!/usr/bin/env bats
+# ncclwhy --stacks: where the ranks of jobs that hang stand, in real Pythons, of PyTorch and of a
+# module that only looks like it; and hosts whose processes are in a namespace of their own.
+bats_require_minimum_version 1.5.0
+load ../wait.sh
+load ../valid.bash
+
+setup() {
+    why=$BIN/ncclwhy
+    cd "$BATS_TEST_TMPDIR" || return
+    export TMPDIR=$PWD # multiprocessing leaves something there when it is killed
+    mkdir -p site-packages/torch/distributed
+    touch site-packages/torch/{,distributed/}__init__.py
+    cat >site-packages/torch/distributed/distributed_c10d.py <<'END'
+import time
+def wait():
+    open("at.%d" % RANK, "w").close()
+    time.sleep(600)
+def all_reduce(x):
+    wait()
+def broadcast(x):
+    wait()
+END
+    cat >train.py <<'END'
+import os, sys, time
+sys.path.insert(0, "site-packages")
+from torch.distributed import distributed_c10d as dist
+rank = dist.RANK = int(os.environ.get("RANK", "0"))
+def load():
+    open("at.%d" % rank, "w").close()
+    time.sleep(600)  # a slow disk
+def step(x):
+    if rank == 1 and sys.argv[1] == "order":
+        dist.broadcast(x)
+    dist.all_reduce(x)
+if rank == 1 and sys.argv[1] == "astray":
+    load()
+step(1)
+END
+}
+
+teardown() {
+    local pid
+    [[ -e pids ]] || return 0
+    while read -r pid; do
+        pkill -KILL -P "$pid" || true # a DataLoader's
+        kill -KILL "$pid" 2>/dev/null || true
+    done <pids
+}
+
+rank() { # RANK SIZE LOCAL PYTHON ARGS...: begins it
+    RANK=$1 WORLD_SIZE=$2 LOCAL_RANK=$1 LOCAL_WORLD_SIZE=$3 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 \
+        "${@:4}" >"out.$1" 2>&1 3>&- &
+    echo $! >>pids
+}
+
+job() { # SIZE WHAT [PYTHON]
+    local r
+    for ((r = 0; r < $1; r++)); do rank "$r" "$1" "$1" "${3-/usr/bin/python3}" train.py "$2"; done
+    for ((r = 0; r < $1; r++)); do wait_for 20 test -e "at.$r"; done
+}
+
+below() { # the ranks of this test alone: others may run beside it
+    run "-$1" --separate-stderr "$why" --stacks="$$" "${@:2}"
+}
+
+@test "the rank that stands elsewhere is named, with its line, and who waits for it" {
+    job 3 astray
+    below 1
+    [[ ${lines[0]} == "fail  stack.job "*"rank 1 (pid $(sed -n 2p pids)) is in load (train.py:7: time.sleep(600)  # a slow disk) and did not move for 2 s; ranks 0 and 2 wait in all_reduce (train.py:11)" ]]
+    [[ $output == *"The stack of rank 1"*$'\n'"load  "*"/train.py:7"$'\n'"<module>  "*"/train.py:13"* ]]
+    below 1 --json
+    jq -e '.data.causes[0].id == "STK-001" and .data.causes[0].confident
+        and (.data.stacks | length == 3 and .[1].doing == "elsewhere" and .[0].call == "all_reduce"
+            and .[1].at.function == "load" and .[1].at.line == 7 and .[1].moved == false
+            and .[1].stack[0].function == "load" and (.[1].stack[-1].function == "<module>"))' <<<"$output"
+    valid
+}
+
+@test "different collectives are told, and nothing of the job was disturbed" {
+    job 3 order
+    below 1
+    [[ $output == *"ranks 0 and 2 in all_reduce (train.py:11); rank 1 (pid "*") in broadcast (train.py:10)"* ]]
+    local pid
+    while read -r pid; do
+        kill -0 "$pid"
+        grep -q '^TracerPid:.0$' "/proc/$pid/status"
+    done <pids
+}
+
+@test "a rank that was stopped is to go on, and then does" {
+    job 2 plain
+    kill -STOP "$(sed -n 2p pids)"
+    below 1
+    [[ $output == *"rank 1 (pid "*") is stopped, in all_reduce (train.py:11); rank 0 (pid "*") waits in all_reduce"* ]]
+    [[ $output == *"-> kill -CONT $(sed -n 2p pids)"* ]]
+    kill -CONT "$(sed -n 2p pids)"
+    below 0
+    [[ $output == *"ranks 0 and 1 are in all_reduce"*"no rank is elsewhere"* ]]
+}
+
+@test "a rank whose process has ended is missed" {
+    job 3 plain
+    kill -KILL "$(sed -n 3p pids)"
+    wait_for 10 test ! -e "/proc/$(sed -n 3p pids)/exe"
+    below 1
+    [[ $output == *"of 3 ranks only 2 are there, ranks 0 and 1; the processes of the others have ended"* ]]
+}
+
+@test "of every Python that is here" {
+    local python n=0
+    for python in $(compgen -c python3 | grep -xE 'python3(\.[0-9]+)?' | sort -u); do
+        "$python" -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 15))' 2>/dev/null || continue
+        rm -f pids at.*
+        job 2 astray "$python"
+        below 1
+        [[ $output == *"rank 1 (pid "*" is in load (train.py:7: "*"rank 0 (pid "*") waits in all_reduce (train.py:11)"* ]]
+        teardown
+        n=$((n + 1))
+    done
+    ((n))
+}
+
+@test "PyTorch itself: a DataLoader's worker holds all ranks up" {
+    cat >real.py <<'END'
+import os, time, torch, torch.distributed as dist
+from torch.utils.data import Dataset, DataLoader
+from torch.nn.parallel import DistributedDataParallel
+rank = int(os.environ["RANK"])
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method="file://%s/store" % os.getcwd(), rank=rank, world_size=2)
+class Set(Dataset):
+    def __len__(self):
+        return 64
+    def __getitem__(self, i):
+        if rank == 1 and i >= 32:
+            return self.read(i)
+        return torch.zeros(4)
+    def read(self, i):
+        open("at.1", "w").close()
+        time.sleep(600)
+model = DistributedDataParallel(torch.nn.Linear(4, 4))
+for n, x in enumerate(DataLoader(Set(), batch_size=8, num_workers=1)):
+    if rank == 0 and n == 3:
+        open("at.0", "w").close()
+    model(x).sum().backward()
+END
+    rank 0 2 2 /usr/bin/python3 real.py
+    rank 1 2 2 /usr/bin/python3 real.py
+    wait_for 60 test -e at.1
+    wait_for 60 test -e at.0
+    held_up() {
+        below 1
+        [[ $output == *"rank 1 (pid $(sed -n 2p pids)) is waiting for data (real.py:18) and did not move"* ]]
+    }
+    wait_for 30 held_up
+    [[ $output == *"rank 0 (pid $(sed -n 1p pids)) waits in backward (real.py:21); its worker "*" is in Set.read (real.py:16)"* ]]
+    [[ $output == *"its next batch does not come"* ]]
+}
+
+@test "ranks that torch.multiprocessing spawned have the order of their numbers; one process alone is told, too" {
+    cat >spawn.py <<'END'
+import multiprocessing, os, sys, time
+def work(rank):
+    open("at.%d" % rank, "w").close()
+    time.sleep(600 + rank)
+if __name__ == "__main__":
+    c = multiprocessing.get_context("spawn")
+    p = [c.Process(target=work, args=(r,)) for r in range(2)]
+    for x in p:
+        x.start()
+        print(x.pid, file=open("pids", "a"), flush=True)
+    time.sleep(600)
+END
+    /usr/bin/python3 spawn.py 3>&- &
+    echo $! >>pids
+    wait_for 20 test -e at.0
+    wait_for 20 test -e at.1
+    below 0
+    [[ $output == *"ranks 0 and 1 are in work (spawn.py:4"* ]]
+    teardown
+    rm pids at.*
+    rank x x x env -u RANK -u WORLD_SIZE -u LOCAL_RANK /usr/bin/python3 train.py plain
+    wait_for 20 test -e at.0
+    run -0 --separate-stderr "$why" --stacks="$(cat pids)"
+    [[ $output == *"rank 0 (pid $(cat pids)) is in all_reduce (train.py:11)"* ]]
+}
+
+@test "hosts: each is asked for its own, one that has no rank, and one that does not answer" {
+    ((EUID == 0)) || skip "namespaces of processes are root's"
+    cat >rsh <<'END'
+#!/bin/sh
+host=$1
+shift
+[ -e "pid.$host" ] || { echo "ssh: connect to host $host port 22: No route to host" >&2; exit 255; }
+exec nsenter -t "$(cat "pid.$host")" -p -m -u sh -c "$*"
+END
+    chmod +x rsh
+    local h pid
+    for h in 0 1 2; do
+        # shellcheck disable=SC2016 # sh expands
+        unshare -p -m -u -f --mount-proc sh -c 'hostname "h$0"; shift; exec "$@"' "$h" x sh -c "
+            [ $h = 2 ] || for r in 0 1; do
+                RANK=\$((r + 2 * $h)) WORLD_SIZE=4 LOCAL_RANK=\$r LOCAL_WORLD_SIZE=2 MASTER_ADDR=h0 \
+                    MASTER_PORT=29517 /usr/bin/python3 train.py astray &
+            done
+            sleep 600; :" >/dev/null 2>&1 3>&- &
+        echo $! >>pids
+        wait_for 10 pgrep -P $! -x sh
+        pid=$(pgrep -P $! -x sh)
+        echo "$pid" >"pid.h$h"
+        echo "$pid" >>pids # the first of its namespace: the others end with it
+    done
+    for h in 0 1 2 3; do wait_for 20 test -e "at.$h"; done
+    export PATH=$BIN:$PATH
+    run -1 --separate-stderr "$why" --rsh ./rsh --stacks --hosts h0,h1,h2
+    [[ $output == *"rank 1 (h0, pid "*") is in load (train.py:7: "*" ranks 0, 2 and 3 wait in all_reduce (train.py:11)"* ]]
+    [[ $output == *"4 ranks of 1 job on 3 hosts"* && $output != *host.answer* ]]
+    run -1 --separate-stderr "$why" --rsh ./rsh --stacks --hosts h0,gone --json
+    jq -e '([.findings[] | select(.check == "host.answer" and .status == "fail")] | length == 1)
+        and (.data.stacks | length == 2 and .[0].host == "h0")
+        and ([.findings[] | select(.subject == "elsewhere" and (.message | contains("2 of the job'\''s 4 ranks")))] | length == 1)' <<<"$output"
+    run -4 --separate-stderr "$why" --rsh ./rsh --stacks --hosts h2
+    [[ $stderr == *"no rank of a job runs on h2"* ]]
+}
+
+@test "a command that stalls is looked at by itself" {
+    cat >stall.sh <<'END'
+for r in 0 1; do
+    RANK=$r WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 /usr/bin/python3 train.py astray &
+    echo $! >>pids
+done
+wait
+END
+    "$why" --stall 3s -- sh stall.sh >said 2>&1 3>&- &
+    local mine=$!
+    wait_for 40 grep -q 'rank 1 (pid .*) is in load (train.py:7.*rank 0 (pid .*) waits in all_reduce' said
+    grep -q 'no output for a while' said
+    teardown
+    wait "$mine" || true
+}
+
+@test "nothing to look at, and wrong words, are said" {
+    sleep 600 3>&- &
+    echo $! >>pids
+    run -4 --separate-stderr "$why" --stacks="$(cat pids)"
+    [[ $stderr == *"neither process $(cat pids) nor one that it started is a Python"* ]]
+    run -2 --separate-stderr "$why" --stacks=x
+    [[ $stderr == *"--stacks=x: a process has a number"* ]]
+    run -2 --separate-stderr "$why" --stacks x.log
+    [[ $stderr == *"--stacks reads no log"* ]]
+    run -2 --separate-stderr "$why" --stacks=1 --hosts a
+    [[ $stderr == *"on other hosts it is another process"* ]]
+}
+
+@test "another user's processes are not ours to see, and that is said" {
+    ((EUID == 0)) || skip "only root can be another user"
+    job 2 astray
+    chmod 755 . && chmod o+x ..
+    run -4 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$why" --stacks="$(sed -n 1p pids)"
+    [[ $stderr == *"is a Python that we may look at"* ]]
+}

@@ -1,0 +1,324 @@
+/* Who waits for whom, by where ranks stand. */
+#include "lib/report/json.h"
+#include "probes/stacks/judge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define TORCH "/opt/venv/lib/python3.12/site-packages/torch/"
+#define MAIN                                                                                       \
+	{                                                                                          \
+		"<module>", "/home/me/train.py", 99                                                \
+	}
+#define IN(what)                                                                                   \
+	{what, TORCH "distributed/distributed_c10d.py", 2000},                                     \
+	{                                                                                          \
+		"wrapper", TORCH "distributed/c10d_logger.py", 80                                  \
+	}
+#define STAND .job = "torchrun 1", .local_size = -1, .state = 'S', .wchan = "", .seconds = 2
+
+struct job {
+	struct arena a;
+	stand_list all;
+	const char *fix;
+};
+
+static void job_done(struct job *j) { arena_done(&j->a); }
+
+static struct stand *put(struct job *j, size_t rank, struct stand s)
+{
+	struct stand *at = &j->all.v[rank];
+
+	*at = s;
+	at->rank = (int)rank;
+	at->pid = 100 + at->rank;
+	stand_classify(at);
+	return at;
+}
+
+static struct stand *add(struct job *j, struct stand s)
+{
+	(void)LIST_ADD(&j->a, &j->all);
+	return put(j, j->all.n - 1, s);
+}
+
+/* As many as are there are all. */
+static const char *brief(struct job *j)
+{
+	for (size_t i = 0; i < j->all.n; i++)
+		j->all.v[i].size = j->all.v[i].size ? j->all.v[i].size : (int)j->all.n;
+	return stacks_brief(&j->all, &j->a, &j->fix);
+}
+
+static struct py_frame all_reduce[] = {IN("all_reduce"), {"step", "/home/me/train.py", 41}, MAIN};
+static struct py_frame broadcast[] = {IN("broadcast"), {"step", "/home/me/train.py", 43}, MAIN};
+static struct py_frame gather_object[] = {
+	IN("all_gather"), IN("all_gather_object"), {"evaluate", "/home/me/train.py", 70}, MAIN};
+static struct py_frame sending[] = {IN("send"), {"forward", "/home/me/pipe.py", 5}, MAIN};
+static struct py_frame receiving[] = {IN("recv"), {"forward", "/home/me/pipe.py", 9}, MAIN};
+static struct py_frame meeting[] = {
+	{"_store_based_barrier", TORCH "distributed/distributed_c10d.py", 800},
+	IN("init_process_group"),
+	MAIN};
+static struct py_frame loading[] = {
+	{"Queue.get", "/usr/lib/python3.12/queue.py", 171},
+	{"_MultiProcessingDataLoaderIter._try_get_data", TORCH "utils/data/dataloader.py", 1120},
+	{"epoch", "/home/me/train.py", 30},
+	MAIN};
+static struct py_frame own[] = {{"tokenize", "/home/me/data.py", 7}, MAIN};
+static struct py_frame breaking[] = {{"Pdb.interaction", "/usr/lib/python3.12/pdb.py", 435}, MAIN};
+static struct py_frame backward[] = {{"_engine_run_backward", TORCH "autograd/graph.py", 768},
+				     {"Tensor.backward", TORCH "_tensor.py", 500},
+				     {"step", "/home/me/train.py", 40},
+				     MAIN};
+
+#define AT(where) ((struct stand){STAND, .frames = (where), .n = ARRAY_LEN(where)})
+
+static void one_that_stands_elsewhere_is_named(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce));
+	add(&j, AT(own));
+	add(&j, AT(all_reduce));
+	assert_string_equal(brief(&j),
+			    "rank 1 (pid 101) is in tokenize (data.py:7) and did not move for 2 s; "
+			    "ranks 0 and 2 wait in all_reduce (train.py:41)");
+	assert_non_null(strstr(j.fix, "make every rank come to that collective"));
+}
+
+static void what_its_worker_does_is_told(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+	struct stand_worker w = {.pid = 7,
+				 .state = 'D',
+				 .wchan = "nfs_wait",
+				 .own = {"Set.read", "/home/me/d.py", 3}};
+
+	struct stand *one;
+
+	add(&j, AT(backward));
+	one = add(&j, AT(loading));
+	one->workers = &w;
+	one->n_workers = 1;
+	add(&j, AT(backward));
+	assert_string_equal(brief(&j), "rank 1 (pid 101) is waiting for data (train.py:30) and did "
+				       "not move for 2 s; ranks 0 "
+				       "and 2 wait in backward (train.py:40); its worker 7 is in "
+				       "Set.read (d.py:3), stuck in "
+				       "the kernel nfs_wait");
+}
+
+static void other_collectives_are_out_of_order(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(broadcast));
+	add(&j, AT(all_reduce));
+	add(&j, AT(all_reduce));
+	assert_string_equal(
+		brief(&j),
+		"ranks wait in different collectives, and none moved for 2 s: ranks 1 and 2 in "
+		"all_reduce (train.py:41); rank 0 (pid 100) in broadcast (train.py:43)");
+	assert_non_null(strstr(j.fix, "same order on every rank"));
+}
+
+/* Two pairs may be two groups. */
+static void groups_are_not_called_wrong(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(broadcast));
+	add(&j, AT(broadcast));
+	add(&j, AT(all_reduce));
+	add(&j, AT(all_reduce));
+	assert_non_null(strstr(brief(&j), "different collectives"));
+	assert_non_null(strstr(j.fix, "where these are several groups"));
+}
+
+/* A pipeline's neighbours call different functions, and that is right. */
+static void messages_are_no_order(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(sending));
+	add(&j, AT(receiving));
+	assert_null(strstr(brief(&j), "different collectives"));
+}
+
+static void all_in_one_wait_for_no_rank(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	for (int i = 0; i < 3; i++)
+		add(&j, AT(gather_object));
+	assert_string_equal(brief(&j), "ranks 0-2 are in all_gather_object (train.py:70), and did "
+				       "not move for 2 s: no rank is elsewhere");
+	assert_non_null(strstr(j.fix, "windsock --hosts"));
+}
+
+static void some_may_be_on_other_hosts(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(meeting))->size = 4;
+	add(&j, AT(meeting))->size = 4;
+	assert_string_equal(
+		brief(&j), "ranks 0 and 1 are waiting for the others in init_process_group "
+			   "(train.py:99), and did not move for 2 s: no rank that was looked at is "
+			   "elsewhere");
+	assert_non_null(strstr(j.fix, "--stacks --hosts"));
+}
+
+static void who_comes_late_to_the_meeting_is_named(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(meeting));
+	add(&j, AT(own));
+	assert_non_null(strstr(brief(&j), "rank 1 (pid 101) is in tokenize"));
+	assert_non_null(strstr(j.fix, "before it meets the others"));
+}
+
+static void a_rank_that_has_ended_is_missed(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce))->local_size = 2;
+	j.all.v[0].size = 2;
+	assert_string_equal(
+		brief(&j),
+		"of 2 ranks only 1 is there, rank 0 (pid 100); the processes of the others "
+		"have ended, or not begun; rank 0 (pid 100) waits in all_reduce "
+		"(train.py:41)");
+}
+
+static void plain_reasons_come_first(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce));
+	add(&j, AT(all_reduce))->state = 'T';
+	add(&j, AT(own));
+	assert_string_equal(brief(&j),
+			    "rank 1 (pid 101) is stopped, in all_reduce (train.py:41); rank "
+			    "0 (pid 100) waits in all_reduce (train.py:41)");
+	assert_string_equal(j.fix, "kill -CONT 101");
+	j.all.v[1].state = 'D';
+	j.all.v[1].wchan = "rpc_wait";
+	assert_non_null(strstr(brief(&j), "stuck in the kernel"));
+	put(&j, 1, AT(breaking));
+	assert_non_null(strstr(brief(&j), "at a breakpoint (train.py:99)"));
+}
+
+static void who_moves_hangs_not(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	for (int i = 0; i < 3; i++)
+		add(&j, AT(all_reduce))->moved = true;
+	assert_null(brief(&j)); /* a healthy job: nothing to say */
+	put(&j, 1, AT(own));
+	j.all.v[1].moved = true;
+	assert_null(brief(&j));
+	j.all.v[0].moved = j.all.v[2].moved = false; /* two wait for one that works */
+	assert_non_null(strstr(brief(&j), "and gets on"));
+}
+
+static void whose_memory_is_not_ours_is_said(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce));
+	add(&j, (struct stand){STAND, .unread = "not permitted", .unread_fix = "- as root"});
+	assert_string_equal(brief(&j), "rank 1 (pid 101) was not looked at: not permitted");
+	assert_string_equal(j.fix, "- as root");
+}
+
+/* --- what a frame is ---------------------------------------------------------------- */
+
+static void a_programs_own_frame_is_found(void **state UNUSED)
+{
+	struct py_frame checkout[] = {
+		{"all_reduce", "/src/pytorch/torch/distributed/distributed_c10d.py", 1}, MAIN};
+	struct py_frame installed[] = {
+		IN("barrier"),
+		{"Trainer.train", "/opt/lib/python3.10/site-packages/transformers/trainer.py", 9},
+		{"_run_code", "<frozen runpy>", 88}};
+	struct stand s = AT(checkout);
+
+	stand_classify(&s);
+	assert_int_equal(s.own, 1);
+	s = AT(installed);
+	stand_classify(&s);
+	assert_string_equal(s.what, "barrier");
+	assert_int_equal(s.own, 2);
+	s = (struct stand){STAND, .unread = NULL};
+	stand_classify(&s);
+	assert_int_equal(s.kind, STAND_ENDING); /* no frame is left */
+}
+
+static void a_number_comes_from_the_gpu(void **state UNUSED)
+{
+	struct stand s = AT(own);
+
+	s.line = "total += loss.item()";
+	stand_classify(&s);
+	assert_int_equal(s.kind, STAND_DEVICE);
+	assert_true(stand_waits(&s));
+}
+
+static void a_document_brings_it_all(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct stand_worker w = {.pid = 9, .state = 'S', .wchan = "", .own = {"f", "/x.py", 0}};
+	struct stand s = AT(loading), t;
+	cJSON *o;
+
+	s.rank = 3;
+	s.size = 8;
+	s.pid = 4711;
+	s.busy = 0.5;
+	s.moved = true;
+	s.line = "for x in loader:";
+	s.threads = 2;
+	s.python = 0x030c;
+	s.workers = &w;
+	s.n_workers = 1;
+	stand_classify(&s);
+	o = stand_json(&s);
+	assert_true(stand_from_json(o, "node1", &a, &t));
+	cJSON_Delete(o);
+	assert_string_equal(t.host, "node1");
+	assert_true(t.rank == 3 && t.size == 8 && t.pid == 4711 && t.local_size == -1 && t.moved);
+	assert_true(t.busy > 0.49 && t.state == 'S' && t.python == 0x030c && t.threads == 2);
+	assert_true(stand_same(&s, &t) && t.n == s.n && t.n_workers == 1);
+	assert_string_equal(t.workers[0].own.function, "f");
+	assert_string_equal(t.line, s.line);
+	assert_false(stand_from_json(NULL, "x", &a, &t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_stands_elsewhere_is_named),
+		cmocka_unit_test(what_its_worker_does_is_told),
+		cmocka_unit_test(other_collectives_are_out_of_order),
+		cmocka_unit_test(groups_are_not_called_wrong),
+		cmocka_unit_test(messages_are_no_order),
+		cmocka_unit_test(all_in_one_wait_for_no_rank),
+		cmocka_unit_test(some_may_be_on_other_hosts),
+		cmocka_unit_test(who_comes_late_to_the_meeting_is_named),
+		cmocka_unit_test(a_rank_that_has_ended_is_missed),
+		cmocka_unit_test(plain_reasons_come_first),
+		cmocka_unit_test(who_moves_hangs_not),
+		cmocka_unit_test(whose_memory_is_not_ours_is_said),
+		cmocka_unit_test(a_programs_own_frame_is_found),
+		cmocka_unit_test(a_number_comes_from_the_gpu),
+		cmocka_unit_test(a_document_brings_it_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
