@@ -8,6 +8,7 @@
 
 enum {
 	LOOKS = 11,
+	LAST_TRIES = 10, /* of the one that is told */
 	APART_MS = 200,
 	MOST_WORKERS = 16,
 	WAKES = 20 /* in a second, at most, of one that waits */,
@@ -88,10 +89,13 @@ static void look(struct watched *w, struct arena *kept, bool is_last)
 	struct py_stack stack;
 	struct glance now;
 	struct err e = {0};
+	bool is_seen = false;
 
 	if (!w->is_open || w->s->unread)
 		return;
-	if (py_look(&w->p, a, &stack, &e)) {
+	for (int i = 0; i < (is_last ? LAST_TRIES : 1) && !is_seen; i++)
+		is_seen = py_look(&w->p, a, &stack, &e) == 0;
+	if (!is_seen) {
 		if (is_last && !w->s->n)
 			unread(w, kept, &e);
 		w->moves = w->own_moves = true; /* it changes too fast, or is gone */

@@ -84,11 +84,17 @@ static void table(const struct inquest *q, struct report *r)
 	}
 }
 
+/* The whole path, to be opened. */
+static const char *at(struct arena *a, const struct py_frame *f)
+{
+	return f->line ? arena_printf(a, "%s:%d", f->file, f->line) : f->file;
+}
+
 static void worker(const struct stand_worker *w, struct report *r)
 {
 	if (w->own.function)
-		report_remark(r, "its worker %d: %s  %s:%d%s%s", (int)w->pid, w->own.function,
-			      w->own.file, w->own.line,
+		report_remark(r, "its worker %d: %s  %s%s%s", (int)w->pid, w->own.function,
+			      at(report_arena(r), &w->own),
 			      w->state == 'D' ? ", stuck in the kernel " : "",
 			      w->state == 'D' ? w->wchan : "");
 }
@@ -100,8 +106,7 @@ static void stack(const struct inquest *q, struct report *r)
 
 	report_heading(r, "The stack of %s, the innermost call first", stacks_who(q->a, &alone));
 	for (size_t i = 0; i < s->n && i < SHOWN_FRAMES; i++)
-		report_remark(r, "%s  %s:%d", s->frames[i].function, s->frames[i].file,
-			      s->frames[i].line);
+		report_remark(r, "%s  %s", s->frames[i].function, at(q->a, &s->frames[i]));
 	if (s->n > SHOWN_FRAMES)
 		report_remark(r, "and %zu more (--json has all)", s->n - SHOWN_FRAMES);
 	for (size_t i = 0; i < s->n_workers; i++)
