@@ -1,6 +1,7 @@
 #include "lib/host/rdma.h"
 #include "lib/host/sysroot.h"
 
+#include <fcntl.h>
 #include <math.h>
 
 enum { GIDS_MAX = 256, PORTS_MAX = 255, MISSES_MAX = 4 };
@@ -235,4 +236,21 @@ void rdma_read(struct arena *a, rdma_list *ret)
 	sysroot_list(a, &names, "/sys/class/infiniband");
 	for (size_t i = 0; i < names.n; i++)
 		read_device(a, names.v[i], ret);
+}
+
+bool rdma_is_usable(struct arena *a)
+{
+	str_list nodes;
+
+	sysroot_list(a, &nodes, "/dev/infiniband");
+	for (size_t i = 0; i < nodes.n; i++) {
+		const char *path = arena_printf(a, "/dev/infiniband/%s", nodes.v[i]);
+		AUTO_CLOSE int fd = starts_with(nodes.v[i], "uverbs")
+					    ? open(sysroot_path(a, path), O_RDWR | O_CLOEXEC)
+					    : -1;
+
+		if (fd >= 0)
+			return true;
+	}
+	return false;
 }

@@ -48,5 +48,10 @@ double rdma_usual_gbps(const rdma_list *all, const struct rdma_device *d,
 bool rdma_has_active_port(struct arena *a, const struct iface *i);
 /* Never fails: no /sys/class/infiniband is an empty list. */
 void rdma_read(struct arena *a, rdma_list *ret);
+/*
+ * A program here may use one of them: /sys shows the host's in a container, too, and what can be
+ * opened in /dev/infiniband decides.
+ */
+bool rdma_is_usable(struct arena *a);
 
 #endif

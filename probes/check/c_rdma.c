@@ -1,6 +1,8 @@
 /* rdma: half-configured fabrics that NCCL would walk into, ports slower than their siblings, and
- * what NCCL_SOCKET_IFNAME still decides where RDMA carries the data. */
+ * ports that no program here can open, what NCCL_SOCKET_IFNAME still decides where RDMA carries the
+ * data. */
 #include "lib/core/quote.h"
+#include "lib/host/sysroot.h"
 #include "probes/check/check.h"
 #include "probes/rules/nccl.h"
 
@@ -91,22 +93,46 @@ static void slower(const rdma_list *all, const struct rdma_device *d, const stru
 	report_add(r, f);
 }
 
-static void bootstrap_only(const struct check_input *in, struct report *r)
+/* /sys shows the host's devices in a container, too; NCCL opens them, or goes on with sockets. */
+static void not_open(const struct check_input *in, struct report *r)
 {
-	struct finding *f;
 	size_t active = 0;
+	struct finding *f;
 
 	for (size_t d = 0; d < in->f->rdma.n; d++)
 		for (size_t p = 0; p < in->f->rdma.v[d].ports.n; p++)
-			active += in->f->rdma.v[d].ports.v[p].active;
-	if (!active)
+			active += nccl_ib_port_counts(&in->f->rdma.v[d].ports.v[p]);
+	if (!active || nccl_ib_can_open(&in->f->in))
+		return;
+	f = report_find(r, "rdma.open", "/dev/infiniband");
+	finding_set(f, ST_WARN,
+		    "%zu RDMA port%s ACTIVE, but no device of theirs can be opened here: NCCL's "
+		    "data goes over TCP",
+		    active, active == 1 ? " is" : "s are");
+	finding_expect(f, "/dev/infiniband/uverbs* that this user may open");
+	if (sysroot_exists("/dev/infiniband"))
+		finding_fix(f, "ls -l /dev/infiniband   # who may open uverbs*? rdma-core lets "
+			       "everybody");
+	finding_fix(f, "docker run --device /dev/infiniband ...   # for a container; Kubernetes: "
+		       "what the RDMA device plug-in offers, in the pod's limits");
+	if (!sysroot_exists("/dev/infiniband"))
+		finding_fix(f, "sudo modprobe ib_uverbs   # on the host itself");
+	report_add(r, f);
+}
+
+static void bootstrap_only(const struct check_input *in, struct report *r)
+{
+	size_t used = nccl_ib_ports_used(&in->f->in);
+	struct finding *f;
+
+	if (!used)
 		return;
 	f = report_find(r, "rdma.bootstrap", "NCCL_SOCKET_IFNAME");
 	finding_set(f, ST_INFO,
 		    "%zu active RDMA port%s will carry the data: NCCL_SOCKET_IFNAME decides the "
 		    "bootstrap only",
-		    active, active == 1 ? "" : "s");
-	finding_value(f, (double)active, "ports");
+		    used, used == 1 ? "" : "s");
+	finding_value(f, (double)used, "ports");
 	report_add(r, f);
 }
 
@@ -118,8 +144,8 @@ static void run(const struct check_input *in, struct report *r)
 			port(&in->f->rdma.v[d], &in->f->rdma.v[d].ports.v[p], r);
 			slower(&in->f->rdma, &in->f->rdma.v[d], &in->f->rdma.v[d].ports.v[p], r);
 		}
-	if (nccl_ib_carries_data(&in->f->in))
-		bootstrap_only(in, r);
+	not_open(in, r);
+	bootstrap_only(in, r);
 }
 
 const struct check check_rdma = {"half-configured IPoIB, RoCE ports without a GID, slow ports",

@@ -2,10 +2,9 @@
 #include "probes/node/limits.h"
 #include "lib/core/units.h"
 #include "lib/host/memory.h"
-#include "lib/host/sysroot.h"
+#include "lib/host/rdma.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -21,26 +20,6 @@ enum { FILES_NONE = 256, FILES_LEAST = 1024, FILES_GOOD = 4096 };
 struct finding *limit_finding(struct node_look *look, const char *check, const char *subject)
 {
 	return tally_add(look->t, look->stage, look->stage_name, check, subject);
-}
-
-/* /sys is the host's in a container, too: what can be opened is what a program here may use. */
-static bool is_rdma_usable(struct arena *a)
-{
-	str_list nodes;
-	bool usable = false;
-
-	sysroot_list(a, &nodes, "/dev/infiniband");
-	for (size_t i = 0; !usable && i < nodes.n; i++) {
-		const char *path = arena_printf(a, "/dev/infiniband/%s", nodes.v[i]);
-		int fd = starts_with(nodes.v[i], "uverbs")
-				 ? open(sysroot_path(a, path), O_RDWR | O_CLOEXEC)
-				 : -1;
-
-		usable = fd >= 0;
-		if (usable)
-			(void)close(fd);
-	}
-	return usable;
 }
 
 /* CAP_IPC_LOCK: for such a process the limit is none. */
@@ -84,7 +63,7 @@ static void memlock(struct node_look *look)
 		finding_set(f, ST_SKIP, "its limit could not be read");
 	else if (l.rlim_cur == RLIM_INFINITY)
 		finding_set(f, ST_PASS, "is not limited");
-	else if (!is_rdma_usable(look->a))
+	else if (!rdma_is_usable(look->a))
 		finding_set(f, ST_PASS,
 			    "is limited to %s; no RDMA device can be used here that needs more",
 			    format_size(&b, l.rlim_cur));

@@ -125,8 +125,14 @@ bool nccl_naming_for(const struct rules_input *in, const struct iface *i,
 		     const struct iface_addr *want, struct nccl_naming *ret);
 /* True when NCCL would count this port a device: ACTIVE, InfiniBand or RoCE. */
 bool nccl_ib_port_counts(const struct rdma_port *p);
-/* True when an RDMA port will carry the data, so that sockets serve the bootstrap only. */
+/* False where no program can open an RDMA device: NCCL then has none, whatever /sys shows. */
+bool nccl_ib_can_open(const struct rules_input *in);
+/* RDMA ports that will carry the data, by NCCL_NET, NCCL_IB_DISABLE and NCCL_IB_HCA, too. */
+size_t nccl_ib_ports_used(const struct rules_input *in);
+/* True when there is one, so that sockets serve the bootstrap only. */
 bool nccl_ib_carries_data(const struct rules_input *in);
+/* True when a network plug-in that NCCL would try is here, or that cannot be told. */
+bool nccl_has_net_plugin(const struct rules_input *in);
 
 /* The effective value of a setting, or NULL. */
 const char *nccl_value(const struct rules_input *in, const char *name);

@@ -210,6 +210,7 @@ static const struct {
 	{"NCCL_SOCKET_FAMILY", lint_family},
 	{"NCCL_COMM_ID", lint_comm_id},
 	{"NCCL_ENV_PLUGIN", lint_env_plugin},
+	{"NCCL_NET", lint_net},
 	{"NCCL_NET_PLUGIN", lint_plugin},
 	{"NCCL_TUNER_PLUGIN", lint_plugin},
 	{"NCCL_PROFILER_PLUGIN", lint_plugin},

@@ -28,6 +28,7 @@ void lint_family(const struct lint *l, const struct setting *s);
 void lint_comm_id(const struct lint *l, const struct setting *s);
 void lint_ib_hca(const struct lint *l, const struct setting *s);
 void lint_ib_disable(const struct lint *l, const struct setting *s);
+void lint_net(const struct lint *l, const struct setting *s);
 void lint_gid_index(const struct lint *l, const struct setting *s);
 void lint_topology(const struct lint *l, const struct setting *s);
 void lint_graph(const struct lint *l, const struct setting *s);
@@ -36,5 +37,7 @@ void lint_plugin(const struct lint *l, const struct setting *s);
 /* The same: true where none of those that it names is here. */
 bool lint_plugin_missing(const struct lint *l, const struct setting *s);
 void lint_conf(const struct lint *l);
+/* Ports that NCCL counts devices, whatever is set; 0 where none can be opened here. */
+size_t lint_active_ports(const struct rules_input *in);
 
 #endif

@@ -1,13 +1,13 @@
 #include "probes/rules/nccl_lint.h"
 
-static size_t active_ports(const struct rules_input *in)
+size_t lint_active_ports(const struct rules_input *in)
 {
 	size_t n = 0;
 
 	for (size_t d = 0; in->rdma && d < in->rdma->n; d++)
 		for (size_t p = 0; p < in->rdma->v[d].ports.n; p++)
 			n += nccl_ib_port_counts(&in->rdma->v[d].ports.v[p]);
-	return n;
+	return n && nccl_ib_can_open(in) ? n : 0;
 }
 
 /* What a list would leave of this host's ports. */
@@ -135,7 +135,7 @@ void lint_ib_hca(const struct lint *l, const struct setting *s)
 
 void lint_ib_disable(const struct lint *l, const struct setting *s)
 {
-	size_t ports = active_ports(l->in);
+	size_t ports = lint_active_ports(l->in);
 	struct finding *f;
 	int64_t v;
 

@@ -101,7 +101,7 @@ static const char *wanted_net(const struct lint *l, const struct plugin *p)
 {
 	const char *net = streq(p->name, "NCCL_NET_PLUGIN") ? nccl_value(l->in, "NCCL_NET") : NULL;
 
-	return net && *net && strcasecmp(net, "IB") && strcasecmp(net, "Socket") ? net : NULL;
+	return net && strcasecmp(net, "IB") && strcasecmp(net, "Socket") ? net : NULL;
 }
 
 /* @all: there is no other that it could take. */
@@ -183,6 +183,25 @@ bool lint_plugin_missing(const struct lint *l, const struct setting *s)
 		if (looked[i])
 			say_missing(l, s, p, looked[i], missing == n);
 	return n && missing == n;
+}
+
+bool nccl_has_net_plugin(const struct rules_input *in)
+{
+	const struct setting *s = settings_nccl(in->settings, "NCCL_NET_PLUGIN");
+	unsigned version = nccl_version(in->nccl_version);
+	struct arena *a = in->inv->a;
+	const char *names[NAMES_MAX];
+	size_t n;
+
+	if (!s)
+		return is_found(a, "libnccl-net.so");
+	if (is_none(s->value))
+		return false;
+	n = split(a, plugin_of(s), version, s->value, names);
+	for (size_t i = 0; i < n; i++)
+		if (is_static(names[i]) || !not_found(a, plugin_of(s), version, names[i]))
+			return true;
+	return false;
 }
 
 void lint_plugin(const struct lint *l, const struct setting *s) { (void)lint_plugin_missing(l, s); }

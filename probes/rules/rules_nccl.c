@@ -1,4 +1,5 @@
 #include "lib/host/leads.h"
+#include "lib/host/sysroot.h"
 #include "probes/rules/names.h"
 #include "probes/rules/nccl.h"
 
@@ -16,25 +17,42 @@ bool nccl_ib_port_counts(const struct rdma_port *p)
 	return p->active && (p->link == RDMA_INFINIBAND || p->link == RDMA_ROCE);
 }
 
-bool nccl_ib_carries_data(const struct rules_input *in)
+bool nccl_ib_can_open(const struct rules_input *in)
+{
+	return !sysroot_is_real() || rdma_is_usable(in->inv->a);
+}
+
+/* NCCL takes the one network of that name, or ends. */
+static bool net_leaves_ib(const struct rules_input *in)
+{
+	const char *net = nccl_value(in, "NCCL_NET");
+
+	if (!net || !strcasecmp(net, "IB"))
+		return true;
+	return strcasecmp(net, "Socket") && nccl_has_net_plugin(in);
+}
+
+size_t nccl_ib_ports_used(const struct rules_input *in)
 {
 	const char *off = nccl_value(in, "NCCL_IB_DISABLE"), *hca = nccl_value(in, "NCCL_IB_HCA");
 	struct nccl_ifspec spec;
+	size_t n = 0;
 	int64_t v;
 
 	if ((off && nccl_param_parse(off, &v) && v) || !in->rdma)
-		return false;
+		return 0;
 	nccl_ifspec_parse(hca ? hca : "", &spec);
 	for (size_t d = 0; d < in->rdma->n; d++)
 		for (size_t p = 0; p < in->rdma->v[d].ports.n; p++) {
 			const struct rdma_port *port = &in->rdma->v[d].ports.v[p];
 
-			if (nccl_ib_port_counts(port) &&
-			    nccl_ifspec_match_port(&spec, in->rdma->v[d].name, (int)port->number))
-				return true;
+			n += nccl_ib_port_counts(port) &&
+			     nccl_ifspec_match_port(&spec, in->rdma->v[d].name, (int)port->number);
 		}
-	return false;
+	return n && net_leaves_ib(in) && nccl_ib_can_open(in) ? n : 0;
 }
+
+bool nccl_ib_carries_data(const struct rules_input *in) { return nccl_ib_ports_used(in) > 0; }
 
 /* As NCCL prints it: a link-local address with the interface's name, recorded trees included. */
 static const char *address(struct arena *a, const struct iface_addr *ia)

@@ -179,6 +179,44 @@ load ifprobe.sh
     [ -z "$(found rdma.bootstrap)" ]
 }
 
+@test "checks: RDMA ports that /sys shows, and no program here can open" {
+    can_unshare
+    cat >inside <<'END'
+set -e
+mount --rbind /dev "$1"
+mount --bind "$2/sys" /sys
+mount -t tmpfs none /dev
+touch /dev/null /dev/urandom
+mount --bind "$1/null" /dev/null
+mount --bind "$1/urandom" /dev/urandom
+ip link set lo up
+ip link add far type veth peer name eth0
+ip link set eth0 up
+ip link set far up
+ip addr add 10.1.0.1/24 dev eth0
+ip addr add 169.254.0.9/16 dev far
+[ "$3" = no ] || { mkdir /dev/infiniband; touch /dev/infiniband/uverbs0; }
+shift 3
+ifprobe "$@"
+END
+    mkdir dev
+    inside() { namespace bash "$PWD/inside" "$PWD/dev" "$BATS_FILE_TMPDIR/hgx-h100" "$@"; }
+    run -0 inside no --json
+    [ "$(found rdma.open)$(found rdma.bootstrap)" = warn ]
+    [[ $(jq -r '.findings[] | select(.check == "rdma.open") | "\(.message) -> \(.fix[0])"' <<<"$output") == \
+        "7 RDMA ports are ACTIVE, but no device"*" -> docker run --device /dev/infiniband ..."* ]]
+    export NCCL_SOCKET_IFNAME=eth0,far # its data goes over both
+    run -0 inside no --predict --json
+    [[ $(jq -r .data.predict.nccl.unreachable_why <<<"$output") == *169.254.0.9* ]]
+    run -0 inside yes --json
+    [ "$(found rdma.open)$(found rdma.bootstrap)" = info ]
+    run -0 inside yes --predict --json
+    [ "$(jq .data.predict.nccl.reachable <<<"$output")" = true ]
+    export NCCL_IB_HCA="=mlx5_0,mlx5_1"
+    run -0 inside yes --json
+    [ "$(jq '.findings[] | select(.check == "rdma.bootstrap").value' <<<"$output")" = 2 ]
+}
+
 @test "checks: an RDMA port that is slower than its siblings" {
     run -0 on hgx-h100 --json
     [ "$(found rdma.rate)" = warn ] # one of seven that are up: the eighth is down, and no slow one

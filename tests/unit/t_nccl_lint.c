@@ -125,6 +125,12 @@ static const struct lint_row {
 	{TWO_IB, "NCCL_IB_HCA", "mlx5_1:2", ENV, "lint.ib.hca.nomatch:fail", NULL},
 	{TWO_IB, "NCCL_IB_HCA", "=mlx5_1, mlx5_10", ENV, "lint.ib.hca.blank:fail", NULL},
 	{TWO_IB, "NCCL_IB_DISABLE", "1", ENV, "lint.ib.disable:warn", "unset NCCL_IB_DISABLE"},
+	{TWO_IB, "NCCL_NET", "socket", ENV, "lint.net.socket:warn", "unset NCCL_NET"},
+	{TWO_IB, "NCCL_NET", "ib", ENV, "lint.nccl:pass", NULL},
+	{PLAIN, "NCCL_NET", "Socket", ENV, "lint.nccl:pass", NULL},
+	{PLAIN, "NCCL_NET", "IB", ENV, "lint.net:fail", "unset NCCL_NET"},
+	/* what a plug-in calls its network, it alone knows */
+	{PLAIN, "NCCL_NET", "AWS Libfabric", ENV, "lint.nccl:pass", NULL},
 	/* data goes over RDMA, so only the bootstrap's member counts */
 	{TWO_IB, IFNAME, "=eth0", ENV, "lint.nccl:pass", NULL},
 	{ONE_DOWN, "NCCL_IB_HCA", "=mlx5_1", ENV, "lint.ib.hca.nomatch:fail", NULL},
@@ -180,6 +186,20 @@ static void the_rest_is_judged(void **state)
 	setenv("MASTER_ADDR", "10.0.0.9", 1);
 	assert_string_equal(check(&b, &fix), "lint.comm-id:warn");
 	unsetenv("MASTER_ADDR");
+	/* NCCL_NET with what decides whether there is such a network */
+	load(&b, PLAIN);
+	set(&b, "NCCL_NET", "IB0", ENV);
+	set(&b, "NCCL_NET_PLUGIN", "none", ENV);
+	assert_string_equal(check(&b, &fix), "lint.net:fail");
+	assert_string_equal(fix, "unset NCCL_NET");
+	load(&b, TWO_IB);
+	set(&b, "NCCL_NET", "IB", ENV);
+	assert_true(nccl_ib_carries_data(&b.in));
+	set(&b, "NCCL_IB_DISABLE", "1", ENV);
+	assert_string_equal(check(&b, &fix), "lint.net:fail lint.ib.disable:warn");
+	load(&b, TWO_IB);
+	set(&b, "NCCL_NET", "Socket", ENV);
+	assert_false(nccl_ib_carries_data(&b.in));
 	/* a line that came too late */
 	load(&b, PLAIN);
 	set(&b, "NCCL_DEBUG", "WARN", ENV);
