@@ -125,6 +125,8 @@ bool nccl_naming_for(const struct rules_input *in, const struct iface *i,
 		     const struct iface_addr *want, struct nccl_naming *ret);
 /* True when NCCL would count this port a device: ACTIVE, InfiniBand or RoCE. */
 bool nccl_ib_port_counts(const struct rdma_port *p);
+/* And one that it can connect: RoCE whose GIDs are all zero is counted, and then fails. */
+bool nccl_ib_port_connects(const struct rdma_port *p);
 /* False where no program can open an RDMA device: NCCL then has none, whatever /sys shows. */
 bool nccl_ib_can_open(const struct rules_input *in);
 /* RDMA ports that will carry the data, by NCCL_NET, NCCL_IB_DISABLE and NCCL_IB_HCA, too. */

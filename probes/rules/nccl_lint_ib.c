@@ -12,7 +12,7 @@ size_t lint_active_ports(const struct rules_input *in)
 
 /* What a list would leave of this host's ports. */
 struct taken {
-	size_t active, down, infiniband, roce;
+	size_t active, connects, down, infiniband, roce;
 	const char *down_name;
 	unsigned down_port;
 };
@@ -28,6 +28,7 @@ static struct taken ports_taken(const struct rules_input *in, const struct nccl_
 			if (!nccl_ifspec_match_port(spec, in->rdma->v[d].name, (int)port->number))
 				continue;
 			t.active += nccl_ib_port_counts(port);
+			t.connects += nccl_ib_port_connects(port);
 			t.infiniband += nccl_ib_port_counts(port) && port->link == RDMA_INFINIBAND;
 			t.roce += nccl_ib_port_counts(port) && port->link == RDMA_ROCE;
 			if (!port->active && !t.down++) {
@@ -63,6 +64,25 @@ static void hca_no_match(const struct lint *l, const struct setting *s, const st
 			    s->value);
 	finding_expect(f, "an ACTIVE port of: %s", device_names(l));
 	lint_unset(f, s);
+	report_add(l->r, f);
+}
+
+static void hca_no_gid(const struct lint *l, const struct setting *s, size_t ports)
+{
+	struct finding *f = lint_find(l, "lint.ib.hca.gid", s);
+	const struct nccl_ifspec any = {0};
+
+	finding_set(f, ST_FAIL, "is %s, which leaves %s: NCCL takes %s and fails to connect",
+		    s->value,
+		    ports == 1 ? "one port, whose GIDs are all zero"
+			       : "only ports whose GIDs are all zero",
+		    ports == 1 ? "it" : "them");
+	finding_expect(f, "a port that has a GID");
+	if (ports_taken(l->in, &any).connects)
+		finding_fix(f, "eval \"$(ifprobe --suggest)\"");
+	else
+		finding_fix(f, "export NCCL_IB_DISABLE=1   # until one has a GID, which comes from "
+			       "its interface's IP address");
 	report_add(l->r, f);
 }
 
@@ -127,6 +147,8 @@ void lint_ib_hca(const struct lint *l, const struct setting *s)
 		hca_no_match(l, s, &t);
 		return;
 	}
+	if (!t.connects)
+		hca_no_gid(l, s, t.active);
 	if (t.infiniband && t.roce)
 		hca_mixed(l, s);
 	if (!spec.negate && !spec.exact)

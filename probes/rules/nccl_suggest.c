@@ -73,11 +73,6 @@ struct port_sum {
 	size_t usable, left_out, roce_ports;
 };
 
-static bool is_usable(const struct rdma_port *p)
-{
-	return nccl_ib_port_counts(p) && !(p->link == RDMA_ROCE && p->gids_read && !p->gids.n);
-}
-
 static struct port_sum sum_ports(const rdma_list *rdma)
 {
 	struct port_sum s = {0};
@@ -90,7 +85,8 @@ static struct port_sum sum_ports(const rdma_list *rdma)
 			if (p->link != RDMA_INFINIBAND && p->link != RDMA_ROCE)
 				continue;
 			s.roce_ports += p->link == RDMA_ROCE;
-			if (!is_usable(p)) /* NCCL itself passes over the others that are not */
+			if (!nccl_ib_port_connects(
+				    p)) /* NCCL itself passes over the others that are not */
 				s.left_out += nccl_ib_port_counts(p);
 			else if (p->link == RDMA_INFINIBAND)
 				s.infiniband += rate, s.usable++;
@@ -131,7 +127,7 @@ static void suggest_hca(const struct rules_input *in, struct suggestion *s)
 		for (size_t i = 0; i < rdma->v[d].ports.n; i++) {
 			const struct rdma_port *p = &rdma->v[d].ports.v[i];
 
-			if (!is_usable(p) || (mixed && p->link != keep))
+			if (!nccl_ib_port_connects(p) || (mixed && p->link != keep))
 				continue;
 			text_addf(&list, "%s%s:%u", first ? "=" : ",", rdma->v[d].name, p->number);
 			first = false;

@@ -17,6 +17,11 @@ bool nccl_ib_port_counts(const struct rdma_port *p)
 	return p->active && (p->link == RDMA_INFINIBAND || p->link == RDMA_ROCE);
 }
 
+bool nccl_ib_port_connects(const struct rdma_port *p)
+{
+	return nccl_ib_port_counts(p) && !(p->link == RDMA_ROCE && p->gids_read && !p->gids.n);
+}
+
 bool nccl_ib_can_open(const struct rules_input *in)
 {
 	return !sysroot_is_real() || rdma_is_usable(in->inv->a);

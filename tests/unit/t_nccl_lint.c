@@ -135,6 +135,10 @@ static const struct lint_row {
 	{TWO_IB, IFNAME, "=eth0", ENV, "lint.nccl:pass", NULL},
 	{ONE_DOWN, "NCCL_IB_HCA", "=mlx5_1", ENV, "lint.ib.hca.nomatch:fail", NULL},
 	{MIXED, "NCCL_IB_HCA", "mlx5", ENV, "lint.ib.hca.mixed:warn", NULL},
+	{ZERO_GID, "NCCL_IB_HCA", "=mlx5_0:1", ENV, "lint.nccl:pass", NULL},
+	{ZERO_GID, "NCCL_IB_HCA", "mlx5", ENV, "lint.nccl:pass", NULL},
+	{ZERO_GID, "NCCL_IB_HCA", "=mlx5_1:1", ENV, "lint.ib.hca.gid:fail",
+	 "eval \"$(ifprobe --suggest)\""},
 };
 
 static void settings_are_judged(void **state)
