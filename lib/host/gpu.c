@@ -49,12 +49,35 @@ void gpu_read(struct arena *a, gpu_list *ret)
 		g = LIST_ADD(a, ret);
 		g->pci = pci;
 		g->vendor = vendor;
+		g->vga = class == CLASS_VGA;
 		g->device_id = (unsigned)sysroot_int(a, 0, PCI "/device", pci);
 		g->driver = sysroot_link_name(a, PCI "/driver", pci);
 		g->numa = (int)sysroot_int(a, -1, PCI "/numa_node", pci);
 	}
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_address);
+}
+
+static bool has_any(const gpu_list *l, enum gpu_vendor vendor, bool vga_too)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].vendor == vendor && (vga_too || !l->v[i].vga))
+			return true;
+	return false;
+}
+
+void gpu_keep_for_jobs(gpu_list *l)
+{
+	bool nvidia = has_any(l, GPU_NVIDIA, true), amd = has_any(l, GPU_AMD, false);
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct gpu *g = &l->v[i];
+
+		if (nvidia ? g->vendor == GPU_NVIDIA : !(amd && g->vendor == GPU_AMD && g->vga))
+			l->v[n++] = *g;
+	}
+	l->n = n;
 }
 
 const char *pci_distance_name(enum pci_distance d)

@@ -17,10 +17,16 @@ struct gpu {
 	unsigned device_id;
 	const char *driver; /* "nvidia", "nouveau", "vfio-pci", or NULL: none bound */
 	int numa;	    /* -1 unknown */
+	bool vga;	    /* a screen may be at it, as at a processor's own graphics */
 };
 typedef LIST(struct gpu) gpu_list;
 
 void gpu_read(struct arena *a, gpu_list *ret); /* in PCI order */
+/*
+ * Leaves those that a job would use: NVIDIA's where there is one, and of AMD's those without a
+ * screen where there are such, since a processor's own graphics are no GPU more.
+ */
+void gpu_keep_for_jobs(gpu_list *l);
 
 /*
  * Of CUDA_VISIBLE_DEVICES (NULL: not set): Slurm and people hide GPUs with "", "-1" or a word, and

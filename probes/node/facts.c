@@ -93,6 +93,7 @@ static void hardware(struct arena *a, cJSON *o)
 	gpu_list gpus;
 
 	gpu_read(a, &gpus);
+	gpu_keep_for_jobs(&gpus);
 	json_num(o, "gpus", (double)gpus.n);
 	if (gpus.n)
 		json_str(o, "gpu", arena_printf(a, "%04x", gpus.v[0].device_id));

@@ -67,6 +67,38 @@ static void t_vendors(void **state)
 	composed_done(&c);
 }
 
+/* A processor's own graphics beside them would be one more on the hosts that have it. */
+static void t_for_jobs(void **state)
+{
+#define NVIDIA(at) "pci pci0000:00/0000:0" at ":00.0 class=0x030200 vendor=0x10de\n"
+#define INSTINCT(at) "pci pci0000:00/0000:0" at ":00.0 class=0x038000 vendor=0x1002\n"
+#define RADEON(at) "pci pci0000:00/0000:0" at ":00.0 class=0x030000 vendor=0x1002 device=0x164e\n"
+	static const struct {
+		const char *machine;
+		size_t n;
+		const char *first;
+	} rows[] = {
+		{RADEON("1") NVIDIA("2") NVIDIA("3"), 2, "0000:02:00.0"},
+		{RADEON("1") INSTINCT("2"), 1, "0000:02:00.0"},
+		{RADEON("1") RADEON("2"), 2, "0000:01:00.0"},
+		{"pci pci0000:00/0000:01:00.0 class=0x020000\n", 0, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct composed c;
+		gpu_list all;
+
+		composed_load(&c, rows[i].machine);
+		gpu_read(&c.a, &all);
+		gpu_keep_for_jobs(&all);
+		assert_int_equal(all.n, rows[i].n);
+		if (all.n)
+			assert_string_equal(all.v[0].pci, rows[i].first);
+		composed_done(&c);
+	}
+}
+
 static void t_distance(void **state)
 {
 	static const struct {
@@ -107,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_gpus),
 		cmocka_unit_test(t_vendors),
+		cmocka_unit_test(t_for_jobs),
 		cmocka_unit_test(t_distance),
 	};
 
