@@ -13,8 +13,8 @@ static const char *worded(const cJSON *v, const char *key, struct arena *a)
 		return v->valuestring;
 	if (!cJSON_IsNumber(v))
 		return NULL;
-	if ((streq(key, "memory") || streq(key, "shm")) && v->valuedouble >= 0 &&
-	    v->valuedouble < 1e18)
+	if ((streq(key, "memory") || streq(key, "memory_usable") || streq(key, "shm")) &&
+	    v->valuedouble >= 0 && v->valuedouble < 1e18)
 		return arena_strdup(a, format_size(&b, (uint64_t)v->valuedouble));
 	return arena_printf(a, "%.15g", v->valuedouble);
 }

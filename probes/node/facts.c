@@ -2,6 +2,7 @@
 #include "probes/node/facts.h"
 
 #include "lib/core/version.h"
+#include "lib/host/cgroup.h"
 #include "lib/host/gpu.h"
 #include "lib/host/hostname.h"
 #include "lib/host/processors.h"
@@ -89,6 +90,8 @@ static void kernel(struct arena *a, cJSON *o)
 
 static void hardware(struct arena *a, cJSON *o)
 {
+	double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+	double most = (double)cgroup_memory().most;
 	struct statvfs s;
 	gpu_list gpus;
 
@@ -99,7 +102,8 @@ static void hardware(struct arena *a, cJSON *o)
 		json_str(o, "gpu", arena_printf(a, "%04x", gpus.v[0].device_id));
 	json_num(o, "cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
 	json_num(o, "cpus_usable", processors_usable());
-	json_num(o, "memory", (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+	json_num(o, "memory", memory);
+	json_num(o, "memory_usable", most < memory ? most : memory);
 	if (!statvfs("/dev/shm", &s))
 		json_num(o, "shm", (double)s.f_blocks * (double)s.f_frsize);
 }

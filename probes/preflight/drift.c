@@ -3,6 +3,8 @@
 #include "lib/report/json.h"
 #include "probes/preflight/drift_values.h"
 
+#include <math.h>
+
 struct finding *drift_note(struct preflight *p, const char *key, const char *subject,
 			   const char *host)
 {
@@ -46,14 +48,16 @@ static const char *fix_of(struct arena *a, const struct drift_kind *k, const str
  * whole, of which less is there. */
 static void find_said(const struct preflight *p, const struct drift_kind *k, struct names *ret)
 {
-	const char *limit = arena_printf(p->a, "limits.%s", k->part_of ?: k->key);
+	const char *limit = arena_printf(p->a, "limits.%s", k->key);
+	const char *limit_of_whole = arena_printf(p->a, "limits.%s", k->part_of ?: k->key);
 	const char *whole = k->part_of ? arena_printf(p->a, "drift.%s", k->part_of) : "";
 
 	for (size_t i = 0; i < p->t.items.n; i++) {
 		const struct finding *f = p->t.items.v[i].f;
 
 		if ((f->status == ST_FAIL || f->status == ST_WARN) && f->host &&
-		    (streq(f->check, limit) || streq(f->check, whole)))
+		    (streq(f->check, limit) || streq(f->check, limit_of_whole) ||
+		     streq(f->check, whole)))
 			names_add(ret, p->a, f->host);
 	}
 }
@@ -75,13 +79,16 @@ static bool is_said(const struct preflight *p, const struct drift_kind *k, const
 	return true;
 }
 
-/* Where every host has the whole of it, that has been compared. */
+/* Where every host has the whole of it, or the part that all have, that has been compared. */
 static bool is_compared(const struct answers *all, const struct drift_kind *k)
 {
 	for (size_t i = 0; k->part_of && i < all->n; i++) {
 		const cJSON *facts = json_get(all->v[i].data, "facts");
+		double whole = json_get_num(facts, k->part_of, 0);
+		double usual = whole * (k->usual_part > 0 ? k->usual_part : 1);
+		double near = k->type == ROOM ? usual / 20 : 0;
 
-		if (json_get_num(facts, k->key, 0) != json_get_num(facts, k->part_of, 0))
+		if (!(fabs(json_get_num(facts, k->key, 0) - usual) <= near))
 			return false;
 	}
 	return k->part_of;
@@ -118,7 +125,7 @@ static void name_odd(struct preflight *p, const struct drift_kind *k, const drif
 		bool more;
 
 		if (drift_alike(k, v, usual) || names_has(&said, v->host) ||
-		    (k->type == RATE && v->number > usual->number))
+		    ((k->type == RATE || k->type == ROOM) && v->number > usual->number))
 			continue;
 		more = k->type == COUNT && v->number > usual->number;
 		f = drift_note(p, k->key, k->subject, v->host);

@@ -99,6 +99,15 @@ const struct drift_kind drift_kinds[] = {
 	    "taskset -p $$",
 	    .part_of = "cpus"),
 	ROW("memory", "memory", SIZE, ST_WARN, "sudo dmidecode -t memory   # the others have %s"),
+	ROW("memory_usable", "memory that may be used", ROOM, ST_WARN,
+	    "srun --mem=SIZE ...   # Kubernetes: resources.limits.memory; docker: --memory; the "
+	    "others have %s",
+	    .part_of = "memory"),
+	/* a tmpfs that nobody gave a size has half of the memory */
+	ROW("shm", "/dev/shm", ROOM, ST_WARN,
+	    "sudo mount -o remount,size=50% /dev/shm   # docker: --shm-size; Kubernetes: an "
+	    "emptyDir of medium Memory; the others have %s",
+	    .part_of = "memory", .usual_part = 0.5),
 	ROW("nofile", "open files", LIMIT, ST_WARN,
 	    "for u in '*' root; do echo \"$u - nofile %s\"; done | sudo tee "
 	    "/etc/security/limits.d/90-nofile.conf   # then log in "

@@ -11,6 +11,7 @@ static double nearness(const struct drift_kind *k)
 {
 	switch (k->type) {
 	case SIZE: /* of memory: never quite the same, nor is what somebody makes a part of it */
+	case ROOM:
 	case LIMIT:
 		return 0.05;
 	case RATE: /* and measurements even less */
@@ -35,9 +36,9 @@ static const char *worded(struct arena *a, const struct drift_kind *k, double nu
 
 	if (k->type == COUNT && number == 0)
 		return DRIFT_NONE;
-	return k->type == SIZE	 ? arena_strdup(a, format_size(&b, (uint64_t)number))
-	       : k->type == RATE ? arena_printf(a, "%.4g", number)
-				 : arena_printf(a, "%.0f", number);
+	if (k->type == SIZE || k->type == ROOM)
+		return arena_strdup(a, format_size(&b, (uint64_t)number));
+	return arena_printf(a, k->type == RATE ? "%.4g" : "%.0f", number);
 }
 
 static bool read_limit(const char *text, double *ret)

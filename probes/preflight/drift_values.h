@@ -15,7 +15,8 @@ struct drift_kind {
 		TEXT,
 		COUNT,
 		SIZE,
-		RATE, /* only less than the others' is odd */
+		ROOM, /* a size of which only less than the others' is odd, */
+		RATE, /* and measured */
 		LIMIT /* in digits, or "unlimited" */
 	} type;
 	enum status st;
@@ -24,6 +25,7 @@ struct drift_kind {
 	 * known. */
 	const char *none;
 	const char *part_of; /* the key of the whole of which it is a part; or NULL */
+	double usual_part;   /* ... this one where nobody decided otherwise; 0: all of it */
 	const char *more;    /* the key of a text that tells more of the odd one; or NULL */
 	/* what the others have, as the fix takes it; NULL: as it is */
 	const char *(*typed)(struct arena *a, const char *text);

@@ -70,6 +70,68 @@ static void t_processors_that_may_be_used(void **state)
 	world_done(&w);
 }
 
+/* A container's own 512 MiB beside the half of the memory that all others have; what follows from
+ * another size of memory is told once, and more than the others have is no loss. */
+static void t_shared_memory(void **state)
+{
+#define HALF "{\"memory\":1000e9,\"shm\":500e9}"
+#define SMALL "{\"memory\":1000e9,\"shm\":512e6}"
+	static const char *const few[] = {HALF, SMALL, HALF};
+	static const char *const halves[] = {HALF, "{\"memory\":500e9,\"shm\":250e9}", HALF};
+	static const char *const given[] = {SMALL, "{\"memory\":500e9,\"shm\":512e6}", HALF, SMALL};
+	struct world w;
+
+	(void)state;
+	world_init(&w, few, ARRAY_LEN(few));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.shm");
+	assert_int_equal(found(&w, 0)->status, ST_WARN);
+	assert_string_equal(found(&w, 0)->host, "n1");
+	assert_string_equal(found(&w, 0)->message, "488.3 MiB here, 465.7 GiB on 2 of 3 hosts");
+	assert_non_null(strstr(found(&w, 0)->fix.v[0], "remount,size=50% /dev/shm   # docker"));
+	assert_non_null(strstr(found(&w, 0)->fix.v[0], "the others have 465.7 GiB"));
+	world_done(&w);
+	world_init(&w, few, ARRAY_LEN(few)); /* beside its own finding nothing */
+	finding_set(tally_add(&w.p.t, S_LIMITS, "limits", "limits.shm", "/dev/shm"), ST_WARN,
+		    "has 64 MiB");
+	tally_of_host(&w.p.t, "n1");
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_string_equal(found(&w, 1)->check, "drift.all");
+	world_done(&w);
+	world_init(&w, halves, ARRAY_LEN(halves));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.memory");
+	world_done(&w);
+	world_init(&w, halves, 2);
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	world_done(&w);
+	world_init(&w, given, ARRAY_LEN(given));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.memory");
+	world_done(&w);
+}
+
+/* A job that may use a part of the memory on one node. */
+static void t_memory_that_may_be_used(void **state)
+{
+	static const char *const facts[] = {"{\"memory\":1000e9,\"memory_usable\":1000e9}",
+					    "{\"memory\":1000e9,\"memory_usable\":64e9}",
+					    "{\"memory\":1000e9,\"memory_usable\":1000e9}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.memory_usable");
+	assert_string_equal(found(&w, 0)->host, "n1");
+	world_done(&w);
+}
+
 /* What makes the run right now, then what lasts; where ours is the odd one, on all the others. */
 static void t_versions(void **state)
 {
@@ -382,6 +444,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_odd_one),
 		cmocka_unit_test(t_processors_that_may_be_used),
+		cmocka_unit_test(t_shared_memory),
+		cmocka_unit_test(t_memory_that_may_be_used),
 		cmocka_unit_test(t_no_majority_and_more),
 		cmocka_unit_test(t_versions),
 		cmocka_unit_test(t_slower_than_the_others),
