@@ -1,6 +1,7 @@
 /* address: is there an interface that peers could reach, and which are useless? */
 #include "lib/core/quote.h"
 #include "probes/check/check.h"
+#include "probes/rules/names.h"
 
 #include <linux/if_addr.h>
 #include <net/if.h>
@@ -147,39 +148,16 @@ static const struct iface_addr *find_addr(const struct inventory *inv, const cha
 	return NULL;
 }
 
-static bool has_better(const struct inventory *inv, const struct iface *of)
-{
-	for (size_t i = 0; i < inv->addrs.n; i++)
-		if (inv->addrs.v[i].iface == of &&
-		    addr_class(&inv->addrs.v[i].addr) != ADDR_LINKLOCAL)
-			return true;
-	return false;
-}
-
 /* No setting of NCCL's passes over the first address of a NIC, and where there is no other to
  * suggest the lack of an address is what to mend. */
-static void mend_link_local(const struct check_input *in, const struct iface_addr *x, bool better,
+static void mend_link_local(const struct check_input *in, const struct iface_addr *x,
 			    struct finding *f)
 {
-	const char *nic = shell_quote(f->a, x->iface->name);
-	bool v6 = x->addr.sa.sa_family == AF_INET6;
-	union addr plain = x->addr;
-	struct addr_text t;
-
-	if (v6)
-		plain.v6.sin6_scope_id = 0;
 	if (in->s->iface &&
 	    (in->s->iface != x->iface || in->s->addr->addr.sa.sa_family != x->addr.sa.sa_family))
 		finding_fix(f, "eval \"$(ifprobe --suggest)\"");
-	else if (better)
-		finding_fix(f, "sudo ip addr del %s/%u dev %s", addr_print(&plain, &t), x->prefix,
-			    nic);
 	else
-		finding_fix(f,
-			    "sudo ip addr add %s dev %s   # on the next host %s; or start its DHCP "
-			    "client",
-			    v6 ? "fd00:a::1/64" : "192.168.77.1/24", nic,
-			    v6 ? "fd00:a::2/64" : "192.168.77.2/24");
+		names_advise_linklocal(&in->f->inv, x, f);
 }
 
 /* A NIC with nothing but fe80 joins NCCL's data traffic and breaks it: its
@@ -191,18 +169,17 @@ static void link_local_only(const struct check_input *in, struct report *r)
 		const char *addr = in->nccl->addresses.v[i];
 		const struct iface_addr *x;
 		struct finding *f;
-		bool better;
 
 		if (!starts_with(addr, "fe80:") && !starts_with(addr, "169.254."))
 			continue;
 		x = find_addr(&in->f->inv, name, starts_with(addr, "fe80:"));
 		if (!x)
 			continue;
-		better = has_better(&in->f->inv, x->iface);
 		f = report_find(r, "addr.linklocal", name);
 		finding_set(f, ST_WARN, "has %s link-local address %s, and NCCL would use it",
-			    better ? "first the" : "only the", addr);
-		mend_link_local(in, x, better, f);
+			    names_has_better(&in->f->inv, x->iface) ? "first the" : "only the",
+			    addr);
+		mend_link_local(in, x, f);
 		report_add(r, f);
 	}
 }

@@ -3,6 +3,7 @@
 #include "lib/core/quote.h"
 #include "lib/host/nat.h"
 #include "lib/report/json.h"
+#include "probes/rules/names.h"
 
 #include <math.h>
 
@@ -56,9 +57,25 @@ static void prediction_data(const struct rules *rules, const struct prediction *
 	}
 }
 
-/* What makes it right: for torchrun's store a setting decides that --suggest does not print. */
-static void prediction_fix(const struct facts *f, const struct rules *rules, struct finding *x)
+/* The address that peers would be told; NULL: none, or none of an interface. */
+static const struct iface_addr *told(const struct facts *f, const struct prediction *p)
 {
+	union addr addr;
+
+	if (!p->interface || !p->address || addr_parse(p->address, &addr))
+		return NULL;
+	for (size_t i = 0; i < f->inv.addrs.n; i++)
+		if (streq(f->inv.addrs.v[i].label, p->interface) &&
+		    addr_equal(&f->inv.addrs.v[i].addr, &addr))
+			return &f->inv.addrs.v[i];
+	return NULL;
+}
+
+/* What makes it right: for torchrun's store a setting decides that --suggest does not print. */
+static void prediction_fix(const struct facts *f, const struct rules *rules,
+			   const struct prediction *p, struct finding *x)
+{
+	const struct iface_addr *published = told(f, p);
 	candidate_list all;
 	struct addr_text at;
 
@@ -71,7 +88,7 @@ static void prediction_fix(const struct facts *f, const struct rules *rules, str
 		finding_fix(x,
 			    "export MASTER_ADDR=%s   # on every node: this one's, if it is node 0",
 			    addr_print(&all.v[0].addr->addr, &at));
-	else
+	else if (!published || !names_mend_linklocal(&f->in, published, x))
 		finding_fix(x, "eval \"$(ifprobe --suggest)\"");
 }
 
@@ -89,7 +106,7 @@ static void prediction_finding(const struct facts *f, const struct rules *rules,
 	else
 		finding_set(x, ST_PASS, "%s", p->why);
 	if (x->status != ST_PASS)
-		prediction_fix(f, rules, x);
+		prediction_fix(f, rules, p, x);
 	report_add(r, x);
 }
 
@@ -170,16 +187,18 @@ static bool is_answer(const char *state)
 	return state && (streq(state, "open") || streq(state, "refused"));
 }
 
-/* The best state through @iface (NULL: any). NULL: nothing was sent through @iface at all. */
+/* The best state through @at's interface over its family (NULL: any). NULL: nothing was sent so. */
 static const char *best_state(const struct suggestion *s, const char *peer,
-			      const struct iface *iface)
+			      const struct iface_addr *at)
 {
 	const char *best = NULL;
 
 	for (size_t i = 0; i < s->proof.n; i++) {
 		const struct proof_row *p = &s->proof.v[i];
+		bool v6 = strchr(p->address, ':');
 
-		if ((iface && p->iface != iface) || !streq(p->peer, peer))
+		if (!streq(p->peer, peer) ||
+		    (at && (p->iface != at->iface || v6 != (at->addr.sa.sa_family == AF_INET6))))
 			continue;
 		if (is_answer(p->state))
 			return p->state;
@@ -188,17 +207,39 @@ static const char *best_state(const struct suggestion *s, const char *peer,
 	return best;
 }
 
-static void judge_peer(const struct suggestion *s, const char *peer, const struct iface *iface,
+static bool was_asked_over(const struct suggestion *s, const char *peer, bool v6)
+{
+	for (size_t i = 0; i < s->proof.n; i++)
+		if (streq(s->proof.v[i].peer, peer) && !strchr(s->proof.v[i].address, ':') == !v6)
+			return true;
+	return false;
+}
+
+/* @at is what NCCL would tell it. */
+static void judge_peer(const struct suggestion *s, const char *peer, const struct iface_addr *at,
 		       struct report *r)
 {
-	const char *state = best_state(s, peer, iface);
+	bool v6 = at->addr.sa.sa_family == AF_INET6;
+	const char *state = best_state(s, peer, at);
 	struct finding *x = report_find(r, "predict.peer", peer);
+	struct addr_text t;
 
-	if (is_answer(state)) {
-		finding_set(x, ST_PASS, "answers through %s, which NCCL would use", iface->name);
+	if (v6 && addr_class(&at->addr) == ADDR_LINKLOCAL) {
+		finding_set(x, ST_FAIL,
+			    "answers, but NCCL would tell it %s of %s, which it cannot use",
+			    addr_print(&at->addr, &t), at->iface->name);
+	} else if (is_answer(state)) {
+		finding_set(x, ST_PASS, "answers through %s, which NCCL would use",
+			    at->iface->name);
+	} else if (!was_asked_over(s, peer, v6)) {
+		finding_set(x, ST_SKIP, "was not asked over IPv%d, which NCCL would use (%s of %s)",
+			    v6 ? 6 : 4, addr_print(&at->addr, &t), at->iface->name);
+		finding_expect(x, "an IPv%d address in --peer", v6 ? 6 : 4);
 	} else {
 		finding_set(x, ST_FAIL, "NCCL would use %s, through which it does not answer (%s)",
-			    iface->name, state ? state : "no route");
+			    at->iface->name, state ? state : "no route");
+	}
+	if (x->status == ST_FAIL) {
 		finding_expect(x, "an answer through the interface that NCCL takes");
 		finding_fix(x, "eval \"$(ifprobe --suggest --peer %s)\"",
 			    shell_quote(report_arena(r), peer));
@@ -214,17 +255,18 @@ static void no_start(const struct facts *f, const struct prediction *nccl, const
 
 	finding_set(x, ST_FAIL, "answers, but NCCL would not get that far: %s", nccl->why);
 	finding_expect(x, "an NCCL that starts, and an answer through its interface");
-	prediction_fix(f, rules_find("nccl"), x);
+	prediction_fix(f, rules_find("nccl"), nccl, x);
 	report_add(r, x);
 }
 
 void predict_peers(const struct facts *f, const struct suggestion *s, struct report *r)
 {
-	const struct iface_addr *at = NULL;
+	const struct iface_addr *at;
 	struct prediction nccl = {0};
 	str_list done = {0};
 
 	rules_find("nccl")->predict(&f->in, &nccl);
+	at = told(f, &nccl);
 	for (size_t i = 0; nccl.interface && !at && i < f->inv.addrs.n; i++)
 		if (streq(f->inv.addrs.v[i].label, nccl.interface))
 			at = &f->inv.addrs.v[i];
@@ -238,7 +280,7 @@ void predict_peers(const struct facts *f, const struct suggestion *s, struct rep
 			continue;
 		*LIST_ADD(f->a, &done) = s->proof.v[i].peer;
 		if (at)
-			judge_peer(s, s->proof.v[i].peer, at->iface, r);
+			judge_peer(s, s->proof.v[i].peer, at, r);
 		else
 			no_start(f, &nccl, s->proof.v[i].peer, r);
 	}

@@ -147,9 +147,53 @@ static const char *bare(struct arena *a, const char *name)
 	return arena_strndup(a, name, n);
 }
 
-bool names_is_best(const struct rules_input *in, const struct iface *i)
+bool names_must_be(const struct rules_input *in, const struct iface_addr *x)
 {
-	return streq(names_best(in), i->name);
+	return streq(names_best(in), x->iface->name) && iface_addr_is_usable(x);
+}
+
+bool names_has_better(const struct inventory *inv, const struct iface *of)
+{
+	for (size_t i = 0; i < inv->addrs.n; i++)
+		if (inv->addrs.v[i].iface == of &&
+		    addr_class(&inv->addrs.v[i].addr) != ADDR_LINKLOCAL)
+			return true;
+	return false;
+}
+
+void names_advise_linklocal(const struct inventory *inv, const struct iface_addr *x,
+			    struct finding *f)
+{
+	const char *nic = shell_quote(f->a, x->iface->name);
+	bool v6 = x->addr.sa.sa_family == AF_INET6;
+	union addr plain = x->addr;
+	struct addr_text t;
+
+	if (v6)
+		plain.v6.sin6_scope_id = 0;
+	if (names_has_better(inv, x->iface))
+		finding_fix(f, "sudo ip addr del %s/%u dev %s", addr_print(&plain, &t), x->prefix,
+			    nic);
+	else
+		finding_fix(f,
+			    "sudo ip addr add %s dev %s   # on the next host %s; or start its DHCP "
+			    "client",
+			    v6 ? "fd00:a::1/64" : "192.168.77.1/24", nic,
+			    v6 ? "fd00:a::2/64" : "192.168.77.2/24");
+}
+
+bool names_mend_linklocal(const struct rules_input *in, const struct iface_addr *x,
+			  struct finding *f)
+{
+	candidate_list best = {0};
+
+	rank_ifaces(in->inv, 0, &best);
+	if (addr_class(&x->addr) != ADDR_LINKLOCAL || !best.n || !best.v[0].usable ||
+	    best.v[0].iface != x->iface ||
+	    best.v[0].addr->addr.sa.sa_family != x->addr.sa.sa_family)
+		return false;
+	names_advise_linklocal(in->inv, x, f);
+	return true;
 }
 
 /* @iface: the one that @name means after all, or NULL. */
@@ -173,10 +217,11 @@ int names_judge(const struct rules_input *in, struct finding *f, const char *var
 
 	if (ia) {
 		why = unreachable_why(in->inv, ia->iface, &ia->addr);
-		if (!why || names_is_best(in, ia->iface))
+		if (!why || names_must_be(in, ia))
 			return 0;
 		finding_set(f, ST_WARN, "%s=%s: %s", var, name, why);
-		finding_fix(f, "export %s=%s", var, names_best(in));
+		if (!names_mend_linklocal(in, ia, f))
+			finding_fix(f, "export %s=%s", var, names_best(in));
 		return -1;
 	}
 	if (iface && streq(iface->name, name))

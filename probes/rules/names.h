@@ -40,8 +40,20 @@ int names_judge(const struct rules_input *in, struct finding *f, const char *var
 const char *names_entry(struct arena *a, const char *name, bool one_char_is_ignored);
 /* The name a fix should propose: the best interface here whose name needs no quotes, or "NAME". */
 const char *names_best(const struct rules_input *in);
-/* @i is that one: no setting is to blame for what it cannot reach, as in a NAT. */
-bool names_is_best(const struct rules_input *in, const struct iface *i);
+/* @x is of that one, and a peer could use it: no setting is to blame for what it cannot reach, as
+ * in a NAT. */
+bool names_must_be(const struct rules_input *in, const struct iface_addr *x);
+/* @of has an address that is not link-local. */
+bool names_has_better(const struct inventory *inv, const struct iface *of);
+/*
+ * What makes peers be told another address than @x, which is link-local, where no setting does:
+ * the best interface is that same one. False: it is another, or another family.
+ */
+bool names_mend_linklocal(const struct rules_input *in, const struct iface_addr *x,
+			  struct finding *f);
+/* The same whatever is best: take @x away, or give its interface another. */
+void names_advise_linklocal(const struct inventory *inv, const struct iface_addr *x,
+			    struct finding *f);
 /* True when @host's name leads, by /etc/hosts alone, to exactly @addr. */
 bool names_host_is(const struct inventory *inv, const union addr *addr);
 

@@ -182,13 +182,14 @@ static void lint_members(const struct lint *l, const struct setting *s, const st
 		const char *why = leads_nowhere(l->in->inv, c->v[i]->iface, &c->v[i]->addr);
 		struct finding *f;
 
-		if (!why || names_is_best(l->in, c->v[i]->iface))
+		if (!why || names_must_be(l->in, c->v[i]))
 			continue;
 		f = lint_find(l, "lint.ifname.unreachable", s);
 		finding_set(f, ST_WARN, "lets %s in, whose address %s %s", c->v[i]->label,
 			    addr_print(&c->v[i]->addr, &t), why);
 		finding_expect(f, "only interfaces that peers can reach");
-		finding_fix(f, "eval \"$(ifprobe --suggest)\"");
+		if (!names_mend_linklocal(l->in, c->v[i], f))
+			finding_fix(f, "eval \"$(ifprobe --suggest)\"");
 		report_add(l->r, f);
 	}
 }
@@ -234,6 +235,28 @@ void lint_ifname(const struct lint *l, const struct setting *s)
 	}
 }
 
+static bool is_linklocal(const struct iface_addr *x)
+{
+	return addr_class(&x->addr) == ADDR_LINKLOCAL;
+}
+
+/* Each NIC has such an IPv6 address, on a network that has none other. */
+static void family_of_linklocal(const struct lint *l, const struct setting *s,
+				const struct iface_addr *with, const struct iface_addr *without)
+{
+	struct finding *f = lint_find(l, "lint.family.linklocal", s);
+	struct addr_text t, o;
+
+	finding_set(f, ST_WARN,
+		    "is %s, so NCCL tells peers %s of %s, which is link-local; without it NCCL "
+		    "would tell them %s",
+		    s->value, addr_print(&with->addr, &t), with->label,
+		    addr_print(&without->addr, &o));
+	finding_expect(f, "not set");
+	lint_unset(f, s);
+	report_add(l->r, f);
+}
+
 void lint_family(const struct lint *l, const struct setting *s)
 {
 	int family = nccl_family_parse(s->value);
@@ -254,6 +277,8 @@ void lint_family(const struct lint *l, const struct setting *s)
 	}
 	nccl_choose(l->in->inv, ifname, family, NULL, l->in->nccl_version, &with);
 	nccl_choose(l->in->inv, ifname, 0, NULL, l->in->nccl_version, &without);
+	if (with.n && without.n && is_linklocal(with.v[0]) && !is_linklocal(without.v[0]))
+		family_of_linklocal(l, s, with.v[0], without.v[0]);
 	if (with.n || !without.n)
 		return;
 	f = lint_find(l, "lint.family.nomatch", s);

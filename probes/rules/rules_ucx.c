@@ -82,9 +82,10 @@ static void take(const struct rules_input *in, struct prediction *p, const devic
 				    from->v[i].ia ? &from->v[i].ia->addr : NULL);
 }
 
-static void finish(const struct rules_input *in, struct prediction *p, const char *value)
+static void finish(const struct rules_input *in, struct prediction *p, const device_list *net,
+		   const char *value)
 {
-	const struct iface_addr *ia;
+	const struct iface_addr *ia = NULL;
 
 	if (!p->interfaces.n && value)
 		predict_fail(in, p, OUTCOME_FAILS, VAR, VAR "=%s matches no active device", value);
@@ -92,7 +93,9 @@ static void finish(const struct rules_input *in, struct prediction *p, const cha
 		predict_fail(in, p, OUTCOME_NONE, "automatic:tcp", "no active network device");
 	if (!p->interfaces.n)
 		return;
-	ia = names_addr(in->inv, p->interface);
+	for (size_t i = 0; i < net->n && !ia; i++)
+		if (streq(net->v[i].name, p->interface))
+			ia = net->v[i].ia;
 	predict_reach(in, p, ia ? ia->iface : NULL, ia ? &ia->addr : NULL);
 }
 
@@ -121,7 +124,7 @@ static void predict(const struct rules_input *in, struct prediction *p)
 				: "no active RDMA port: TCP over any active interface";
 		take(in, p, rdma.n ? &rdma : &net, NULL, false);
 	}
-	finish(in, p, v);
+	finish(in, p, &net, v);
 }
 
 /* --- check -------------------------------------------------------------------------------- */

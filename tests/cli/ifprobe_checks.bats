@@ -45,6 +45,14 @@ load ifprobe.sh
     machine cable2 "link 2 eth0 pci=0000:01:00.0" "addr eth0 169.254.7.1/16" "addr eth0 192.168.77.1/24"
     run -0 on cable2 --json # first in the list is what NCCL takes
     [ "$(fix)" = "sudo ip addr del 169.254.7.1/16 dev eth0" ]
+    for stack in nccl gloo; do # nor do the settings of --suggest change it
+        GLOO_SOCKET_IFNAME=eth0 run -0 on cable2 --predict --json
+        [ "$(jq -r --arg c predict.$stack '.findings[] | select(.check == $c).fix[]' <<<"$output")" = \
+            "sudo ip addr del 169.254.7.1/16 dev eth0" ]
+    done
+    GLOO_SOCKET_IFNAME=eth0 run -0 on cable2 --check --json
+    [ "$(jq -r '.findings[] | select(.check == "lint.gloo.ifname").fix[]' <<<"$output")" = \
+        "sudo ip addr del 169.254.7.1/16 dev eth0" ]
     # the family is what is wrong: without the address IPv6 would not even find its neighbours
     machine cable4 "link 2 eth0 pci=0000:01:00.0" "addr eth0 192.168.77.1/24" "addr eth0 fe80::1/64"
     export NCCL_SOCKET_FAMILY=AF_INET6

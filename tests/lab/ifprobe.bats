@@ -172,6 +172,15 @@ load ifprobe.sh
     [ "$(found predict.peer)" = "node1 fail" ]
 }
 
+@test "peer: an answer over IPv4 says nothing of an NCCL that would use IPv6" {
+    local set='sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0; export NCCL_SOCKET_FAMILY=AF_INET6;'
+    run -0 --separate-stderr lab 2 "$set"'ip addr add fd00:7::1/64 dev eth0 nodad; ip addr del "$(ip -6 -o addr show dev eth0 scope link |
+        sed "s/.*inet6 //; s/ .*//")" dev eth0; ifprobe --predict --peer 10.77.0.2 --json'
+    [ "$(found predict.peer)" = "10.77.0.2 skip" ]
+    run -1 --separate-stderr lab 2 "$set"'ip addr add fe80::7/64 dev eth0 nodad 2>/dev/null; ifprobe --predict --peer 10.77.0.2 --json'
+    [ "$(found predict.peer)" = "10.77.0.2 fail" ]
+}
+
 @test "bare with peers: their answers, and what was covered" {
     run -0 --separate-stderr lab 2 'ifprobe --peer node1'
     [[ $output == *"peer.reach"*node1*"answers through eth0"* ]]

@@ -8,6 +8,8 @@
 	   "link 4 ens5 state=nocarrier\naddr ens5 10.0.2.5/24\nlink 5 docker0 kind=bridge\n"      \
 	   "addr docker0 172.17.0.1/16\nlink 6 bare\n"
 #define V6 LO "link 2 eth0\naddr eth0 10.0.0.5/24\naddr eth0 fd00::5/64\n"
+#define LL6 LO "link 2 eth0\naddr eth0 10.0.0.5/24\naddr eth0 fe80::5/64\n"
+#define LL4 LO "link 2 eth0\naddr eth0 169.254.7.1/16\naddr eth0 10.0.0.5/24\n"
 #define PORT(dev, number, state, layer, rate)                                                      \
 	"port " dev " " number " state=\"" state "\" layer=" layer " rate=\"" rate                 \
 	" Gb/sec (4X HDR)\" gids=4\n"
@@ -86,6 +88,12 @@ static const struct lint_row {
 	 "export NCCL_SOCKET_FAMILY=AF_INET6"},
 	{PLAIN, "NCCL_SOCKET_FAMILY", "AF_INET6", ENV, "lint.family.nomatch:fail",
 	 "unset NCCL_SOCKET_FAMILY"},
+	{LL6, "NCCL_SOCKET_FAMILY", "AF_INET6", ENV, "lint.family.linklocal:warn",
+	 "unset NCCL_SOCKET_FAMILY"},
+	{V6, "NCCL_SOCKET_FAMILY", "AF_INET6", ENV, "lint.nccl:pass", NULL},
+	/* no setting passes over the first address of the best one */
+	{LL4, IFNAME, "=eth0", ENV, "lint.ifname.unreachable:warn",
+	 "sudo ip addr del 169.254.7.1/16 dev eth0"},
 	{PLAIN, "NCCL_COMM_ID", "10.0.0.9:1", ENV, "lint.comm-id:info lint.nccl:pass", NULL},
 	{PLAIN, "NCCL_COMM_ID", "192.0.2.9:1", ENV, "lint.comm-id.bad:fail", NULL},
 	{PLAIN, "NCCL_COMM_ID", "", ENV, "lint.comm-id.bad:fail", NULL},
@@ -190,6 +198,14 @@ static void the_rest_is_judged(void **state)
 	setenv("MASTER_ADDR", "10.0.0.9", 1);
 	assert_string_equal(check(&b, &fix), "lint.comm-id:warn");
 	unsetenv("MASTER_ADDR");
+	/* the family leaves the best interface with an address of no use */
+	load(&b, LL6);
+	set(&b, IFNAME, "=eth0", ENV);
+	assert_string_equal(check(&b, &fix), "lint.nccl:pass");
+	set(&b, "NCCL_SOCKET_FAMILY", "AF_INET6", ENV);
+	assert_string_equal(check(&b, &fix),
+			    "lint.ifname.unreachable:warn lint.family.linklocal:warn");
+	assert_string_equal(fix, "eval \"$(ifprobe --suggest)\"");
 	/* NCCL_NET with what decides whether there is such a network */
 	load(&b, PLAIN);
 	set(&b, "NCCL_NET", "IB0", ENV);

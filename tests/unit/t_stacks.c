@@ -135,6 +135,8 @@ static const struct row {
 	 "PATH=" FIVE "/;FIVECONF=btl_tcp_if_include=eth1;ETCCONF=btl_tcp_if_include=eth0",
 	 OUTCOME_OK, "eth1", "10.1.0.5", "btl_tcp_if_include", true},
 	{"ucx", TWO, NULL, OUTCOME_OK, "eth0,eth1", "10.0.0.5", "automatic:tcp", true},
+	{"ucx", LO "link 2 eth0\naddr eth0 169.254.7.1/16\naddr eth0 10.0.0.5/24\n", NULL,
+	 OUTCOME_OK, "eth0", "10.0.0.5", "automatic:tcp", true},
 	{"ucx", TWO RDMA, NULL, OUTCOME_OK, "mlx5_0:1", NULL, "automatic:rdma", true},
 	{"ucx", TWO RDMA, "UCX_TLS=tcp,self", OUTCOME_OK, "eth0,eth1", "10.0.0.5", "automatic:tcp",
 	 true},
