@@ -26,6 +26,47 @@ static void shell(const struct suggestion *s, struct text *out)
 	left_out(s, out);
 }
 
+/* @value in single quotes, with @escaped[i] in place of each @special[i]. */
+static void quoted(const char *value, const char *special, const char *const *escaped,
+		   struct text *out)
+{
+	text_add(out, "'");
+	for (; *value; value++) {
+		const char *at = strchr(special, *value);
+
+		if (at)
+			text_add(out, escaped[at - special]);
+		else
+			text_addn(out, value, 1);
+	}
+	text_add(out, "'");
+}
+
+/* For eval "`...`", which joins the lines, and may take a # for a word: no comments. Quotes do not
+ * keep csh from what it does with '!'. */
+static void csh(const struct suggestion *s, struct text *out)
+{
+	static const char *const escaped[] = {"'\\''", "\\!"};
+
+	for (size_t i = 0; i < s->env.n; i++) {
+		text_addf(out, "setenv %s ", s->env.v[i].name);
+		quoted(s->env.v[i].value, "'!", escaped, out);
+		text_add(out, ";\n");
+	}
+}
+
+static void fish(const struct suggestion *s, struct text *out)
+{
+	static const char *const escaped[] = {"\\'", "\\\\"};
+
+	for (size_t i = 0; i < s->env.n; i++) {
+		text_addf(out, "set -gx %s ", s->env.v[i].name);
+		quoted(s->env.v[i].value, "'\\", escaped, out);
+		text_add(out, "\n");
+	}
+	left_out(s, out);
+}
+
 void emit_peer_args(const str_list *peers, struct text *out)
 {
 	for (size_t i = 0; i < peers->n; i++)
@@ -198,6 +239,8 @@ bool emit_can_say(const struct emit_form *form, const struct suggestion *s, stru
 
 static const struct emit_form forms[] = {
 	{.name = "shell", .help = "export lines for eval", .render = shell},
+	{.name = "csh", .help = "setenv lines for eval \"`...`\" of csh and tcsh", .render = csh},
+	{.name = "fish", .help = "set lines for | source", .render = fish},
 	{.name = "env", .help = "NAME=value lines, nothing quoted", .render = plain},
 	{.name = "slurm", .help = "what a TaskProlog prints", .render = slurm},
 	{.name = "bashrc",
@@ -250,8 +293,8 @@ static const struct emit_form forms[] = {
 		 "windsock-nccl}}]"},
 };
 
-const char *const emit_print_names[] = {"shell",   "env", "slurm",  "nccl.conf",
-					"systemd", "k8s", "docker", NULL};
+const char *const emit_print_names[] = {"shell",     "csh",	"fish", "env",	  "slurm",
+					"nccl.conf", "systemd", "k8s",	"docker", NULL};
 const char *const emit_write_names[] = {"nccl.conf", "profile.d", "systemd", "slurm-taskprolog",
 					"docker",    "k8s",	  NULL};
 

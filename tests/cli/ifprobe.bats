@@ -130,6 +130,14 @@ load ifprobe.sh
         run -0 --separate-stderr on plain --suggest=$form
         [[ ${lines[0]#export } == NCCL_SOCKET_IFNAME==eth0 ]]
     done
+    run -0 --separate-stderr on plain --suggest=csh
+    [ "${lines[0]}" = "setenv NCCL_SOCKET_IFNAME '=eth0';" ] # csh joins them, and has no comments there
+    [ "$(grep -cv "^setenv [A-Za-z_]* '.*';\$" <<<"$output")" = 0 ]
+    run -0 --separate-stderr on plain --suggest=fish
+    [ "${lines[0]}" = "set -gx NCCL_SOCKET_IFNAME '=eth0'" ]
+    machine signs "link 2 \"a'b\\\\!\"" "addr \"a'b\\\\!\" 10.0.0.5/24"
+    [ "$(on signs --suggest=csh --quiet | head -1)" = "setenv NCCL_SOCKET_IFNAME '=a'\\''b\\\\!';" ]
+    [ "$(on signs --suggest=fish --quiet | head -1)" = "set -gx NCCL_SOCKET_IFNAME '=a\\'b\\\\!'" ]
     run -0 --separate-stderr on plain --suggest=systemd
     [ "${lines[0]},${lines[1]}" = '[Service],Environment="NCCL_SOCKET_IFNAME==eth0"' ]
     run -0 --separate-stderr on plain --suggest=k8s
