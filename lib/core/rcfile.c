@@ -90,6 +90,40 @@ static struct span with_the_rest(struct span l, const char *p, const char *end)
 	return l;
 }
 
+/* Whether a command may begin at @at: first in the line, behind what parts two, or behind a word
+ * that one follows. */
+static bool begins_command(struct span l, size_t at)
+{
+	static const char *const words[] = {"then", "do", "else", "!"};
+
+	while (at && strchr(" \t", l.s[at - 1]))
+		at--;
+	if (!at || strchr(";&|(){", l.s[at - 1]))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		size_t n = strlen(words[i]);
+
+		if (at >= n && !memcmp(l.s + at - n, words[i], n) &&
+		    (at == n || !is_shell_word_char(l.s[at - n - 1])))
+			return true;
+	}
+	return false;
+}
+
+static bool has_command(struct span l, const char *what)
+{
+	size_t n = strlen(what);
+
+	for (size_t i = 0; i + n <= l.n; i++) {
+		if (l.s[i] == '#' && (i == 0 || l.s[i - 1] == ' ' || l.s[i - 1] == '\t'))
+			return false;
+		if (!memcmp(l.s + i, what, n) && begins_command(l, i) &&
+		    (l.n - i == n || !is_shell_word_char(l.s[i + n])))
+			return true;
+	}
+	return false;
+}
+
 /* How many more compound commands and function bodies are open behind this line: as its words look,
  * for nobody reads a shell's language without being a shell. */
 static int opens(struct span l)
@@ -100,9 +134,9 @@ static int opens(struct span l)
 	int more = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
-		more += has_word(l, first[i]);
+		more += has_command(l, first[i]);
 	for (size_t i = 0; i < ARRAY_LEN(last); i++)
-		more -= has_word(l, last[i]);
+		more -= has_command(l, last[i]);
 	while (n && strchr(" \t\r\n", l.s[n - 1]))
 		n--;
 	while (blank < n && strchr(" \t", l.s[blank]))
@@ -113,12 +147,11 @@ static int opens(struct span l)
 
 /*
  * A guard asks whether the shell is interactive and returns: in one line, or
- * before the `fi` or `esac`. An indented one is none where something is open,
- * which may be the body of a function: our block would break it.
+ * before the `fi` or `esac`.
  */
-static bool is_guard(struct span l, bool open, const char *p, const char *end)
+static bool is_guard(struct span l, const char *p, const char *end)
 {
-	if (!l.n || *l.s == '#' || (open && strchr(" \t", *l.s)) || !asks_interactive(l))
+	if (!l.n || *l.s == '#' || !asks_interactive(l))
 		return false;
 	l = with_the_rest(l, p, end);
 	if (has_word(l, "return") || has_word(l, "exit"))
@@ -135,6 +168,44 @@ static bool is_guard(struct span l, bool open, const char *p, const char *end)
 	return false;
 }
 
+/* The word that ends a here-document which this line begins: "<<EOF", "<<-'EOF'". None: nothing. */
+static struct span heredoc_word(struct span l, bool *ret_tabs)
+{
+	const char *at = memmem(l.s, l.n, "<<", 2), *end = l.s + l.n;
+	struct span word = {0};
+
+	if (*l.s == '#' || !at || has(l, "<<<") || has(l, "(("))
+		return word;
+	at += 2;
+	*ret_tabs = at < end && *at == '-';
+	at += *ret_tabs;
+	while (at < end && strchr(" \t'\"\\", *at))
+		at++;
+	word.s = at;
+	while (at < end && is_shell_word_char(*at))
+		at++;
+	word.n = (size_t)(at - word.s);
+	return word;
+}
+
+/* Behind the here-document that @l begins, whose text begins at @p; @p: it begins none. */
+static const char *skip_heredoc(struct span l, const char *p, const char *end)
+{
+	bool tabs = false;
+	struct span word = heredoc_word(l, &tabs);
+
+	for (const char *at = p; word.n && at < end;) {
+		struct span line = next_line(&at, end);
+
+		while (tabs && line.n && *line.s == '\t')
+			line.s++, line.n--;
+		if (line.n >= word.n && !memcmp(line.s, word.s, word.n) &&
+		    (line.n == word.n || line.s[word.n] == '\n'))
+			return at;
+	}
+	return p;
+}
+
 /* Above the guard and the comment that explains it; the end where there is none. */
 static size_t place_above_guard(struct span text)
 {
@@ -147,12 +218,14 @@ static size_t place_above_guard(struct span text)
 		/* `<<<` ends another tool's marked block (conda's), `#!` must stay first */
 		bool comment = *l.s == '#' && !has(l, "<<<") && !begins(l, "#!");
 
-		if (!continued && is_guard(l, open > 0, p, end))
+		/* our block would be a part of a function, or of a text */
+		if (!continued && !open && is_guard(l, p, end))
 			return (size_t)((above ? above : l.s) - text.s);
 		above = comment ? (above ? above : l.s) : NULL;
 		continued = goes_on(l);
 		open += opens(l);
 		open = open > 0 ? open : 0;
+		p = skip_heredoc(l, p, end);
 	}
 	return text.n;
 }

@@ -98,6 +98,17 @@ static void goes_above_every_guard(void **state UNUSED)
 				RC_ABOVE_INTERACTIVE),
 			    "f() {\n\t:\n}\nif x; then\n\ty\nfi\n" BLOCK
 			    "\t[ -z \"$PS1\" ] && return\n");
+	/* words that only look as if something were open, or a text that never ends */
+	assert_string_equal(put("echo wait for it, if ever\nx=$((1<<n))\ncat <<E\n"
+				"[[ $- != *i* ]] && return\n",
+				RC_ABOVE_INTERACTIVE),
+			    "echo wait for it, if ever\nx=$((1<<n))\ncat <<E\n" BLOCK
+			    "[[ $- != *i* ]] && return\n");
+	assert_string_equal(put("f() {\n[ -z \"$PS1\" ] && return\necho done\n}\n"
+				"[ -z \"$PS1\" ] && return\n",
+				RC_ABOVE_INTERACTIVE),
+			    "f() {\n[ -z \"$PS1\" ] && return\necho done\n}\n" BLOCK
+			    "[ -z \"$PS1\" ] && return\n");
 	assert_string_equal(put("#!/bin/bash\n[[ $- != *i* ]] && return\n", RC_ABOVE_INTERACTIVE),
 			    "#!/bin/bash\n" BLOCK "[[ $- != *i* ]] && return\n");
 	assert_string_equal(put("# <<< conda initialize <<<\n[ -z \"$PS1\" ] && return\n",
@@ -113,6 +124,9 @@ static void takes_nothing_else_for_a_guard(void **state UNUSED)
 		"if [ \"$PS1\" ]; then\n  alias l=ls\nfi\nreturn 0\n",
 		"f() {\n\t[ -z \"$PS1\" ] && return\n}\n",
 		"f()\n{\n\t[ -z \"$PS1\" ] && return\n}\n",
+		"f() {\n[ -z \"$PS1\" ] && return\n}\n",
+		"cat <<EOF\n[ -z \"$PS1\" ] && return\nEOF\n",
+		"cat >x <<-'E'\n[ -z \"$PS1\" ] && return\n\tE\n",
 		"for x in 1; do\n  [ -z \"$PS1\" ] && return\ndone\n",
 		"true &&\n  [ -z \"$PS1\" ] && return\n",
 		"[[ $- == *i* ]] &&\n  echo \\\n  hi\nreturn 0\n",
