@@ -28,6 +28,15 @@ static int home_path(const char *below, struct arena *a, const char **ret, struc
 	return 0;
 }
 
+/* A path in it would be one of root's anywhere, and systemd knows no blanks in a name. */
+static bool is_unit(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if (*p == '/' || (unsigned char)*p <= ' ')
+			return false;
+	return *name && *name != '.';
+}
+
 int write_path(const struct write_request *q, struct arena *a, const char **ret, struct err *e)
 {
 	const struct emit_form *f = q->form;
@@ -42,6 +51,10 @@ int write_path(const struct write_request *q, struct arena *a, const char **ret,
 		if (!q->unit) {
 			err_set(e, ERR_USAGE, "--write systemd needs the service it is for");
 			return err_hint(e, "add --unit train.service, or --to PATH");
+		}
+		if (!is_unit(q->unit)) {
+			err_set(e, ERR_USAGE, "'%s' is no name of a service", q->unit);
+			return err_hint(e, "--unit train.service, or --to PATH");
 		}
 		*ret = arena_printf(a, "/etc/systemd/system/%s%s.d/50-windsock.conf", q->unit,
 				    strchr(q->unit, '.') ? "" : ".service");

@@ -14,9 +14,19 @@ struct file_text {
 	struct span text; /* a NUL ends it, too */
 };
 
-/* False: findings write.conflict, write.home and
- * write.shell say why it is not heeded. */
+/* False: findings write.conflict, write.home and write.shell say why it is not heeded. */
 bool write_is_heeded(const struct write_request *q, const struct suggestion *s,
 		     const struct file_text *old, const struct file_text *new, struct report *r);
+/* The login shell here reads another file than ~/.bashrc, or reads this one first. */
+void heed_login(struct report *r);
+
+/* ---- its parts ---- */
+
+/* The line at *@p without its end; moves *@p behind it. */
+char *heed_line(const char **p, const char *end, struct arena *a);
+/* The assignment in a line of a shell's: "NAME=value", NAME one that a suggestion sets; or NULL. */
+const char *heed_assignment(const char *line, struct arena *a);
+/* The finding write.conflict of that line, which becomes a comment. */
+void heed_conflict(const char *path, size_t line, const char *message, struct report *r);
 
 #endif

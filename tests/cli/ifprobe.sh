@@ -15,6 +15,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
     export HOME=$BATS_TEST_TMPDIR/home PATH=$BIN:$PATH
     mkdir -p "$HOME"
+    echo '. ~/.bashrc' >"$HOME/.profile" # as a new user's
     unset "${!NCCL_@}" "${!GLOO_@}" "${!TP_@}" "${!OMPI_@}" "${!UCX_@}" "${!MASTER_@}" "${!WINDSOCK_@}"
 }
 

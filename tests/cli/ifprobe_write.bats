@@ -233,11 +233,79 @@ ballast" ]
     run ! grep '^ *export NCCL_SOCKET' "$HOME/.bashrc"
 }
 
+@test "bashrc: a line below that sets it behind other words is told, too" {
+    usable_here
+    skeleton
+    printf 'if true; then export NCCL_SOCKET_IFNAME=ens3; fi\n[ -e /x ] && GLOO_SOCKET_IFNAME=ens4\n%s\n' \
+        'echo "; NCCL_IB_HCA=x" # ; TP_SOCKET_IFNAME=y' >>"$HOME/.bashrc"
+    run -0 --separate-stderr ifprobe --bashrc --json
+    [[ $output == *"sets NCCL_SOCKET_IFNAME=ens3 below"*"sets GLOO_SOCKET_IFNAME=ens4 below"* ]]
+    [ "$(jq '[.findings[] | select(.check == "write.conflict")] | length' <<<"$output")" = 2 ]
+}
+
+@test "bashrc: a login that does not lead to it is told, and what it sets behind it" {
+    usable_here
+    can_unshare
+    login() {
+        unshare --user --map-root-user --mount -- sh -c 'mount --bind passwd /etc/passwd; ifprobe --bashrc --json' >said
+        jq -r '.findings[] | select(.check == "write.shell" or .check == "write.conflict") |
+            "\(.check) \(.subject | ltrimstr("'"$HOME/"'"))"' said
+    }
+    sed 's|^\(root:.*:\)[^:]*$|\1/bin/bash|' /etc/passwd >passwd
+    [ -z "$(login)" ]
+    grep -q 'new shells have it' said || grep -q 'already as it should' said
+    printf 'export NCCL_SOCKET_IFNAME=a\n# bashrc\n' >"$HOME/.bash_profile" # ahead of .profile
+    [ "$(login)" = "write.shell .bash_profile" ]
+    sh -c "$(jq -r '.findings[] | select(.check == "write.shell").fix[0]' said)"
+    [ -z "$(login)" ]
+    echo 'export NCCL_SOCKET_IFNAME=b' >>"$HOME/.bash_profile"
+    [ "$(login)" = "write.conflict .bash_profile:4" ]
+    rm "$HOME/.bash_profile" "$HOME/.profile"
+    [ "$(login)" = "write.shell .bash_profile" ]
+}
+
+@test "write: nccl.conf that NCCL does not come to, or too late, is told" {
+    usable_here
+    can_unshare
+    local name
+    name=$(ifprobe --name-only --quiet)
+    as_root() { # COMMAND: with an /etc of its own
+        unshare --user --map-root-user --mount -- sh -c 'cat /etc/passwd >passwd; sed -i "s|^\(root:[^/]*\)/[^:]*|\1$HOME|" passwd
+            mount -t tmpfs none /etc; cp passwd /etc/passwd; '"$1"
+    }
+    write='ifprobe --write nccl.conf --json'
+    run -0 --separate-stderr as_root "$write"
+    [ -z "$(found write.conflict)" ]
+    echo 'NCCL_SOCKET_IFNAME=other' >"$HOME/.nccl.conf"
+    run -0 --separate-stderr as_root "$write"
+    [ "$(found write.conflict '~/.nccl.conf:1')" = warn ]
+    [ "$(jq -r '.findings[] | select(.check == "write.conflict").fix[0]' <<<"$output")" = "sed -i '1s/^/#/' ~/.nccl.conf" ]
+    echo "NCCL_SOCKET_IFNAME==$name" >"$HOME/.nccl.conf"
+    run -0 --separate-stderr as_root "$write"
+    [ -z "$(found write.conflict)" ]
+    NCCL_SOCKET_IFNAME=other run -0 --separate-stderr as_root "$write"
+    [ "$(found write.conflict environment)" = warn ]
+    echo 'NCCL_DEBUG=INFO' >named
+    NCCL_CONF_FILE=$PWD/named run -0 --separate-stderr as_root "$write --to $HOME/.nccl.conf"
+    [ "$(found write.conflict NCCL_CONF_FILE)" = warn ]
+    NCCL_CONF_FILE=$PWD/named run -0 --separate-stderr as_root "$write --to $PWD/named"
+    [ -z "$(found write.conflict)" ]
+}
+
+@test "write: a unit's name is no path" {
+    local unit
+    for unit in ../../../tmp/x 'a b' '' .; do
+        run -2 --separate-stderr ifprobe --write systemd --unit "$unit" --dry-run
+        [[ $stderr == *"no name of a service"* ]]
+    done
+    run -0 --separate-stderr ifprobe --write systemd --unit train@1.service --dry-run
+}
+
 @test "bashrc: the file of another shell than bash is named" {
     usable_here
     can_unshare
     local shell
-    for shell in zsh fish bash; do
+    for shell in zsh fish tcsh dash nu bash; do
         sed "s|^\(root:.*:\)[^:]*$|\1/usr/bin/$shell|" /etc/passwd >passwd
         unshare --user --map-root-user --mount -- sh -c 'mount --bind passwd /etc/passwd; ifprobe --bashrc --json --dry-run' >said
         [ "$(jq -r '.findings[] | select(.check == "write.shell") | "\(.subject) \(.status)"' said)" = \
