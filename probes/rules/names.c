@@ -142,8 +142,8 @@ static const char *bare(struct arena *a, const char *name)
 {
 	size_t n;
 
-	name += strspn(name, "^= \t'\"");
-	n = strcspn(name, " \t'\":,");
+	name += strspn(name, "^= \t\r\n'\"");
+	n = strcspn(name, " \t\r\n'\":,");
 	return arena_strndup(a, name, n);
 }
 
@@ -196,46 +196,88 @@ bool names_mend_linklocal(const struct rules_input *in, const struct iface_addr 
 	return true;
 }
 
-/* @iface: the one that @name means after all, or NULL. */
-static int judge_fail(const struct rules_input *in, struct finding *f, const char *var,
-		      const char *name, const struct iface *iface, const char *why)
+/* What an entry means after all, if peers can reach it: a name, or NULL. */
+static const char *meant_by(const struct rules_input *in, const char *entry)
 {
-	const char *meant = iface ? iface->name : bare(in->inv->a, name);
-	bool known = names_addr(in->inv, meant) && *name != '^';
+	const char *name = bare(in->inv->a, entry);
+	const struct iface *alias = inventory_by_name(in->inv, name);
+	const struct iface_addr *ia = names_addr(in->inv, name);
 
-	finding_set(f, ST_FAIL, "%s=%s: %s", var, name, why);
-	finding_fix(f, "export %s=%s", var,
-		    known ? shell_quote(in->inv->a, meant) : names_best(in));
-	return -1;
+	if (!ia && alias)
+		ia = names_addr(in->inv, alias->name);
+	if (!ia || (unreachable_why(in->inv, ia->iface, &ia->addr) && !names_must_be(in, ia)))
+		return NULL;
+	return ia->label;
 }
 
-int names_judge(const struct rules_input *in, struct finding *f, const char *var, const char *name)
+/* All that is right of it, each once; what is not, is left out. */
+static void fix_list(const struct rules_input *in, struct finding *f, const char *var,
+		     const char *name, const str_list *entries)
+{
+	const str_list alone = {.v = &name, .n = 1};
+	str_list left = {0};
+	struct text t;
+
+	entries = entries ?: &alone;
+	text_init(&t, in->inv->a);
+	for (size_t i = 0; i < entries->n && *entries->v[0] != '^'; i++) {
+		const char *meant = meant_by(in, entries->v[i]);
+		bool had = !meant || strchr(meant, ',');
+
+		for (size_t k = 0; !had && k < left.n; k++)
+			had = streq(left.v[k], meant);
+		if (had)
+			continue;
+		*LIST_ADD(in->inv->a, &left) = meant;
+		text_addf(&t, "%s%s", t.n ? "," : "", meant);
+	}
+	finding_fix(f, "export %s=%s", var, t.n ? shell_quote(in->inv->a, t.s) : names_best(in));
+}
+
+static const char *why_fails(const struct rules_input *in, const char *name)
+{
+	const struct iface *iface = inventory_by_name(in->inv, name);
+
+	if (iface && streq(iface->name, name))
+		return "this interface has no address";
+	if (iface)
+		return arena_printf(in->inv->a, "an alternative name; the list wants %s",
+				    iface->name);
+	if (strpbrk(name, "^="))
+		return "this is NCCL's syntax; here a name stands alone, exactly";
+	if (strpbrk(name, " \t\r\n'\""))
+		return "blanks and quotes are taken as part of the name";
+	return "no such interface here (the whole name is compared)";
+}
+
+static void say_entry(struct finding *f, enum status st, const char *var, const char *name,
+		      const char *why)
+{
+	const char *value = settings_env(var) ?: name;
+
+	if (streq(value, name))
+		finding_set(f, st, "%s=%s: %s", var, name, why);
+	else
+		finding_set(f, st, "%s=%s: [%s]: %s", var, value, name, why);
+}
+
+int names_judge(const struct rules_input *in, struct finding *f, const char *var, const char *name,
+		const str_list *entries)
 {
 	const struct iface_addr *ia = names_addr(in->inv, name);
-	const struct iface *iface = inventory_by_name(in->inv, name);
-	const char *why;
+	const char *why = ia ? unreachable_why(in->inv, ia->iface, &ia->addr) : NULL;
 
-	if (ia) {
-		why = unreachable_why(in->inv, ia->iface, &ia->addr);
-		if (!why || names_must_be(in, ia))
-			return 0;
-		finding_set(f, ST_WARN, "%s=%s: %s", var, name, why);
-		if (!names_mend_linklocal(in, ia, f))
-			finding_fix(f, "export %s=%s", var, names_best(in));
+	if (!ia) {
+		say_entry(f, ST_FAIL, var, name, why_fails(in, name));
+		fix_list(in, f, var, name, entries);
 		return -1;
 	}
-	if (iface && streq(iface->name, name))
-		why = "this interface has no address";
-	else if (iface)
-		why = arena_printf(in->inv->a, "an alternative name; the list wants %s",
-				   iface->name);
-	else if (strpbrk(name, "^="))
-		why = "this is NCCL's syntax; here a name stands alone, exactly";
-	else if (strpbrk(name, " \t'\""))
-		why = "blanks and quotes are taken as part of the name";
-	else
-		why = "no such interface here (the whole name is compared)";
-	return judge_fail(in, f, var, name, iface, why);
+	if (!why || names_must_be(in, ia))
+		return 0;
+	say_entry(f, ST_WARN, var, name, why);
+	if (!names_mend_linklocal(in, ia, f))
+		fix_list(in, f, var, name, entries);
+	return -1;
 }
 
 bool names_host_is(const struct inventory *inv, const union addr *addr)

@@ -33,9 +33,11 @@ void predict_fail(const struct rules_input *in, struct prediction *p, enum outco
 
 /*
  * Judges one exact name: 0 fine, else @f is set (fail: absent, no address, NCCL's
- * syntax, blanks; warn: no peer could reach it) with the command that sets @var right.
+ * syntax, blanks; warn: no peer could reach it) with the command that sets @var right:
+ * to what is right of @entries, all that stand there; NULL: to one name.
  */
-int names_judge(const struct rules_input *in, struct finding *f, const char *var, const char *name);
+int names_judge(const struct rules_input *in, struct finding *f, const char *var, const char *name,
+		const str_list *entries);
 /* @name as a list of exact names; NULL where a comma in it forbids that. */
 const char *names_entry(struct arena *a, const char *name, bool one_char_is_ignored);
 /* The name a fix should propose: the best interface here whose name needs no quotes, or "NAME". */

@@ -123,6 +123,7 @@ bool lint_list_text(const struct lint *l, const struct setting *s, const char *f
 				: s->value[strcspn(s->value, " \t\r\n\v\f")] ? &blank
 				: sign_inside(spec)			     ? &sign
 									     : NULL;
+	const char *clean;
 	struct finding *f;
 
 	list_sizes(l, s, family, spec);
@@ -130,8 +131,14 @@ bool lint_list_text(const struct lint *l, const struct setting *s, const char *f
 		return false;
 	f = lint_find(l, arena_printf(a, "%s.%s", family, x->kind), s);
 	finding_set(f, ST_FAIL, "is [%s]: NCCL %s", s->value, x->why);
-	finding_expect(f, "%s", lint_cleaned(a, s->value));
-	lint_fix(f, s, s->name, lint_cleaned(a, s->value));
+	clean = lint_cleaned(a, s->value);
+	if (strlen(clean) > 1) {
+		finding_expect(f, "%s", clean);
+		lint_fix(f, s, s->name, clean);
+	} else { /* signs alone */
+		finding_expect(f, "not set");
+		lint_unset(f, s);
+	}
 	report_add(l->r, f);
 	return true;
 }

@@ -113,7 +113,7 @@ static int judge_list(const struct rules_input *in, struct finding *f, const str
 			finding_fix(f, "export " VAR "=%s", names_best(in));
 			return -1;
 		}
-		if (names_judge(in, f, VAR, names->v[i]) < 0)
+		if (names_judge(in, f, VAR, names->v[i], names) < 0)
 			return -1;
 	}
 	return 0;

@@ -8,6 +8,8 @@
 
 #include <ctype.h>
 
+#define BLANK_OR_QUOTE " \t\n\v\f\r\"'"
+
 /* --- the text of MASTER_ADDR ----------------------------------------------------------- */
 static const char *trimmed(struct arena *a, const char *s)
 {
@@ -29,6 +31,22 @@ static bool has_port(const char *v)
 	       colon[1 + strspn(colon + 1, "0123456789")] == '\0';
 }
 
+/* Without what is around it; "": what is left is no name, either. */
+static const char *meant_by(struct arena *a, const char *v)
+{
+	const char *inside;
+	char *bare = arena_strdup(a, v);
+	size_t n;
+
+	bare += strspn(bare, BLANK_OR_QUOTE);
+	for (n = strlen(bare); n && strchr(BLANK_OR_QUOTE, bare[n - 1]);)
+		bare[--n] = '\0';
+	if (strpbrk(bare, BLANK_OR_QUOTE))
+		return "";
+	(void)torch_master_trouble(bare, a, &inside);
+	return inside;
+}
+
 const char *torch_master_trouble(const char *v, struct arena *a, const char **ret_meant)
 {
 	const char *t = trimmed(a, v), *scheme = strstr(v, "://");
@@ -36,10 +54,12 @@ const char *torch_master_trouble(const char *v, struct arena *a, const char **re
 	*ret_meant = t;
 	if (!*t)
 		return "is empty";
-	if (!streq(t, v))
-		return "has blanks around it, which become part of the name";
-	if (strpbrk(v, " \t\"'"))
-		return "holds a blank or a quote, which becomes part of the name";
+	if (strpbrk(v, BLANK_OR_QUOTE)) {
+		*ret_meant = meant_by(a, v);
+		return strpbrk(t, BLANK_OR_QUOTE)
+			       ? "holds a blank or a quote, which becomes part of the name"
+			       : "has blanks around it, which become part of the name";
+	}
 	if (scheme) {
 		*ret_meant = arena_strndup(a, scheme + 3, strcspn(scheme + 3, ":/"));
 		return "is a name or an address, without scheme";
@@ -191,7 +211,7 @@ static void check_tp(const struct rules_input *in, const char *v, struct report 
 {
 	struct finding *f = report_find(r, "lint.torch.tp_ifname", "TP_SOCKET_IFNAME");
 
-	if (names_judge(in, f, "TP_SOCKET_IFNAME", v) == 0)
+	if (names_judge(in, f, "TP_SOCKET_IFNAME", v, NULL) == 0)
 		finding_set(f, ST_PASS, "TP_SOCKET_IFNAME=%s: exactly named", v);
 	report_add(r, f);
 }

@@ -278,6 +278,7 @@ ballast" ]
     [ -z "$(found write.conflict)" ]
     echo 'NCCL_SOCKET_IFNAME=other' >"$HOME/.nccl.conf"
     run -0 --separate-stderr as_root "$write"
+    # shellcheck disable=SC2088 # it is called so
     [ "$(found write.conflict '~/.nccl.conf:1')" = warn ]
     [ "$(jq -r '.findings[] | select(.check == "write.conflict").fix[0]' <<<"$output")" = "sed -i '1s/^/#/' ~/.nccl.conf" ]
     echo "NCCL_SOCKET_IFNAME==$name" >"$HOME/.nccl.conf"

@@ -1,11 +1,25 @@
 #ifndef TESTS_UNIT_STACKS_GROUND_H
 #define TESTS_UNIT_STACKS_GROUND_H
-/* A composed machine with an environment and Open MPI's files, for t_stacks.c. */
+/* A composed machine with an environment and Open MPI's files, for t_stacks.c and
+ * t_stacks_suggest.c. */
 #include <sys/stat.h>
 
 #include "lib/core/file.h"
 #include "probes/rules/rules.h"
 #include "tests/unit/composed.h"
+
+#define LO "link 1 lo type=loopback\naddr lo 127.0.0.1/8\naddr lo ::1/128\n"
+#define TWO                                                                                        \
+	LO "link 2 eth0 pci=0000:01:00.0\nlink 3 eth1 pci=0000:02:00.0\n"                          \
+	   "addr eth0 10.0.0.5/24\naddr eth1 10.1.0.5/24\n"                                        \
+	   "route default via=10.0.0.1 dev=eth0\n"
+#define ME(addr) "file /etc/hosts \"127.0.0.1 localhost\" \"" addr " node0\"\n"
+#define RDMA                                                                                       \
+	"rdma mlx5_0 pci=0000:01:00.0\n"                                                           \
+	"port mlx5_0 1 state=\"4: ACTIVE\" phys=\"5: LinkUp\" layer=Ethernet\n"
+#define RDMA_DOWN                                                                                  \
+	"rdma mlx5_0 pci=0000:01:00.0\n"                                                           \
+	"port mlx5_0 1 state=\"1: DOWN\" phys=\"3: Disabled\" layer=Ethernet\n"
 
 /* Folders with the programs of an Open MPI */
 #define FOUR "/opt/four/bin"

@@ -63,6 +63,8 @@ static const struct lint_row {
 	{PLAIN, IFNAME, "\"=eth1\"", CONF,
 	 "lint.ifname.quote:fail lint.ifname.nomatch:fail lint.conf.quote:fail",
 	 "sed -i '3c\\NCCL_SOCKET_IFNAME==eth1' /etc/nccl.conf"},
+	{PLAIN, IFNAME, "==", ENV, "lint.ifname.caret-inside:fail lint.ifname.nomatch:fail",
+	 "unset NCCL_SOCKET_IFNAME"},
 	{PLAIN, IFNAME, "^docker", ENV, "lint.ifname.caret-lo:fail",
 	 "export NCCL_SOCKET_IFNAME='^docker,lo'"},
 	{PLAIN, IFNAME, "^docker,^lo", ENV,
