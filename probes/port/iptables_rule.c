@@ -13,7 +13,8 @@ struct rule {
 	cJSON *expr;
 	str_list words;
 	size_t at;
-	bool no; /* a "!" stands before the option */
+	bool no;	    /* a "!" stands before the option */
+	const char *module; /* "-m", the last one; NULL: none yet */
 };
 
 /* --- words -------------------------------------------------------------------------- */
@@ -64,7 +65,11 @@ static void add_match(struct rule *r, cJSON *left, cJSON *right)
 	cJSON_AddItemToObject(match, "right", right);
 }
 
-static void add_unknown(struct rule *r) { cJSON_AddNullToObject(json_push_object(r->expr), "xt"); }
+/* What the module named last looks at. */
+static void add_unknown(struct rule *r)
+{
+	json_str(json_push_object(r->expr), "xt", r->module ?: "");
+}
 
 static cJSON *address(const char *text, struct arena *a)
 {
@@ -172,6 +177,14 @@ static void ask_list(struct rule *r)
 	add_match(r, key1("ipset", name), cJSON_CreateTrue());
 }
 
+/* How many connections there may be of one, or of all. */
+static void ask_count(struct rule *r)
+{
+	cJSON *count = json_object(json_push_object(r->expr), "ct count");
+
+	json_num(count, "val", strtod(value(r), NULL));
+}
+
 /* rpfilter: nothing comes from a peer of ours that has no way back. */
 static void ask_way_back(struct rule *r)
 {
@@ -267,6 +280,8 @@ static bool ask_module(struct rule *r, const char *opt)
 		ask_mark(r);
 	else if (streq(opt, "--match-set"))
 		ask_list(r);
+	else if (streq(opt, "--connlimit-above") || streq(opt, "--connlimit-upto"))
+		ask_count(r);
 	else if (streq(opt, "--syn"))
 		ask_flags(r, "FIN,SYN,RST,ACK", "SYN");
 	else if (streq(opt, "--dst-type") || streq(opt, "--src-type"))
@@ -282,8 +297,9 @@ static void ask_with(struct rule *r, const char *module)
 	static const char *const known[] = {"tcp",   "udp",	 "multiport", "conntrack",
 					    "state", "addrtype", "comment",   "rpfilter",
 					    "limit", "icmp",	 "icmp6",     "pkttype",
-					    "mark",  "connmark", "set"};
+					    "mark",  "connmark", "set",	      "connlimit"};
 
+	r->module = module;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (streq(module, known[i]))
 			return;
@@ -292,8 +308,9 @@ static void ask_with(struct rule *r, const char *module)
 
 static void ask_other(struct rule *r, const char *opt)
 {
-	static const char *const nothing[] = {"--limit-burst", "--validmark", "--loose",
-					      "--accept-local"};
+	static const char *const nothing[] = {
+		"--limit-burst",    "--validmark",	 "--loose",	     "--accept-local",
+		"--connlimit-mask", "--connlimit-saddr", "--connlimit-daddr"};
 	const char *mask;
 
 	for (size_t i = 0; i < ARRAY_LEN(nothing); i++)

@@ -133,6 +133,7 @@ static void take_rules(struct mesh *m, const cJSON *line, size_t me)
 		const cJSON *from = json_get(i, "from"), *to = json_get(i, "to");
 		const cJSON *many = cJSON_IsArray(from) ? from : cJSON_IsArray(to) ? to : NULL;
 		double most = json_get_num(i, "most", UINT16_MAX); /* ports of each pair */
+		double least = json_get_num(i, "least", 0);	   /* ... it stops all or none */
 		const struct mesh_rule *rule;
 
 		if (!json_get_str(i, "rule") || !is_hook(json_get_str(i, "hook"), &hook))
@@ -143,7 +144,7 @@ static void take_rules(struct mesh *m, const cJSON *line, size_t me)
 			struct mesh_cell *c = cell_of(m, asker, asked);
 			const cJSON *whose = mesh_rule_is_in(rule) ? asked : asker;
 
-			if (c && c->bad <= most && mesh_node_of(m, whose) == me)
+			if (c && c->bad <= most && c->bad >= least && mesh_node_of(m, whose) == me)
 				take_rule(m, c, rule);
 		}
 	}

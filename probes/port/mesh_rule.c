@@ -36,6 +36,8 @@ static cJSON *rule_doc(const struct local *l, enum mesh_hook hook, const struct 
 			      nft_describe(x, l->f->a)));
 	json_bool(o, "perhaps", x->perhaps);
 	json_bool(o, "seldom", x->seldom);
+	if (x->alike)
+		json_bool(o, "alike", true);
 	json_bool(o, "rejects", x->verdict == NFT_REJECT);
 	json_str(o, "peer", strstr(fix, at.s) ? at.s : "");
 	json_str(o, "fix", here_line(l->f->a, fix));

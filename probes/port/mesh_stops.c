@@ -60,6 +60,7 @@ static struct told *find_told(struct stops *x, enum mesh_hook hook, const cJSON 
 		struct told *t = &x->told[i];
 
 		if (t->hook == hook && streq(json_text(t->rule, "rule"), json_text(rule, "rule")) &&
+		    json_get_num(t->rule, "least", 0) == json_get_num(rule, "least", 0) &&
 		    same_but_peer(json_text(t->rule, "fix"), json_text(t->rule, "peer"),
 				  json_text(rule, "fix"), json_text(rule, "peer")))
 			return t;
@@ -90,41 +91,52 @@ static void tell(struct stops *x, enum mesh_hook hook, cJSON *rule, size_t other
 	t->last = other;
 }
 
-static bool is_known(const str_list *fixes, const char *fix)
+/* Rules that one pair meets, each with how many of its ports would be stopped by it. */
+struct met {
+	cJSON *rule[MESH_MOST_RULES];
+	unsigned ports[MESH_MOST_RULES];
+	size_t n;
+};
+
+/* Of what one fix mends, one. */
+static void meet(struct met *all, cJSON *rule)
 {
-	for (size_t i = 0; i < fixes->n; i++)
-		if (streq(fixes->v[i], fix))
-			return true;
-	return false;
+	size_t i = 0;
+
+	while (i < all->n && !streq(json_text(all->rule[i], "fix"), json_text(rule, "fix")))
+		i++;
+	if (i < all->n || all->n == MESH_MOST_RULES) {
+		cJSON_Delete(rule);
+	} else {
+		all->rule[all->n++] = rule;
+		all->ports[i] = 0;
+	}
+	if (i < all->n)
+		all->ports[i]++;
 }
 
-/* What rules of ours stop a question for any port of @to, or its answer; of what one fix mends,
- * one.
- */
+/* What rules of ours stop a question for any port of @to, or its answer. */
 static bool put_rule(struct stops *x, enum mesh_hook hook, size_t from, size_t to)
 {
 	struct mesh_self *s = x->s;
 	union addr at = s->addrs[to];
-	str_list fixes = {0};
+	struct met all = {0};
 
-	for (size_t i = 0; i < s->ports[to].n && fixes.n < MESH_MOST_RULES; i++) {
+	for (size_t i = 0; i < s->ports[to].n && all.n < MESH_MOST_RULES; i++) {
 		cJSON *found[MESH_MOST_RULES];
 		size_t n;
 
 		addr_set_port(&at, s->ports[to].v[i]);
 		n = find_rules(s, hook, from, &at, found);
-		for (size_t k = 0; k < n; k++) {
-			const char *fix = json_text(found[k], "fix");
-
-			if (is_known(&fixes, fix)) {
-				cJSON_Delete(found[k]);
-				continue;
-			}
-			*LIST_ADD(s->a, &fixes) = arena_strdup(s->a, fix);
-			tell(x, hook, found[k], to == s->me ? from : to, to == s->me);
-		}
+		for (size_t k = 0; k < n; k++)
+			meet(&all, found[k]);
 	}
-	return fixes.n;
+	for (size_t i = 0; i < all.n; i++) {
+		if (cJSON_IsTrue(json_get(all.rule[i], "alike")))
+			json_num(all.rule[i], "least", all.ports[i]);
+		tell(x, hook, all.rule[i], to == s->me ? from : to, to == s->me);
+	}
+	return all.n;
 }
 
 /* No rule stops it, and yet it does not leave. */

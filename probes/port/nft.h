@@ -75,6 +75,7 @@ struct nft_answer {
 	enum nft_verdict verdict;
 	bool perhaps;		       /* it hangs on what cannot be judged */
 	bool seldom;		       /* ... a mark or a list, which most packets are without */
+	bool alike;		       /* ... the same for all ports that it would stop */
 	const struct nft_rule *rule;   /* that decides; NULL: a policy, or nothing */
 	const struct nft_chain *chain; /* the rule's, or the policy's; NULL: nothing decides */
 	const struct nft_chain *base;  /* whose hook it passed on its way there */
@@ -109,6 +110,16 @@ enum truth nft_is(const struct nft *n, const struct nft_rule *r, const cJSON *ke
 bool nft_is_flags(const cJSON *left);
 enum truth nft_match_flags(const cJSON *left, const char *op, const cJSON *right,
 			   const struct nft_packet *p);
+/* nft_doubt.c: how sure it is that a rule applies. ALIKE: it hangs on what is the same for all that
+ * one host asks of another; UNLIKE: it may be by turns, as with a rate, or by the port. */
+enum nft_doubt { SURE, ALIKE, UNLIKE };
+enum nft_doubt
+nft_doubt_of(const cJSON *statement); /* that perhaps applies: a match, a condition */
+enum nft_doubt nft_doubt_of_key(const cJSON *key);
+/* May the rest of its rule be left out, for what nobody knows: a rate, a module of iptables'? */
+bool nft_is_condition(const cJSON *statement);
+/* Does it hang on a mark or a list, which most packets are without? */
+bool nft_stops_seldom(const struct nft_rule *r);
 const struct nft_set *nft_find_set(const struct nft *n, const struct nft_chain *where,
 				   const char *name);
 /* nft_names.c. A chain is added once; they stay where they are when all of them are there. */

@@ -14,34 +14,47 @@ struct walk {
 	struct nft_answer answer; /* of the base chain we are in */
 	bool ended;		  /* answer is final there */
 	bool notrack;		  /* a rule of an earlier chain says so */
-	bool may_pass;		  /* some rule there perhaps accepts it */
+	enum nft_doubt may_pass;  /* some rule there perhaps accepts it; SURE: none */
+	enum nft_doubt back;	  /* of the last PERHAPS_RETURN */
 	struct nft_answer doubt;  /* the first rule that only perhaps stops it; of all chains */
 	bool doubted;
 	unsigned steps;
 };
 
-static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned depth, bool sure);
+static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned depth,
+			    enum nft_doubt doubt);
+
+static enum nft_doubt doubts(enum nft_doubt x, enum nft_doubt y) { return x > y ? x : y; }
+
+static enum step perhaps_return(struct walk *w, enum nft_doubt doubt)
+{
+	w->back = doubt;
+	return doubt == SURE ? RETURN : PERHAPS_RETURN;
+}
 
 /* A verdict that perhaps applies is remembered; the walk goes on as if it did not. */
-static enum step decide(struct walk *w, enum nft_verdict v, const struct nft_rule *r, bool sure)
+static enum step decide(struct walk *w, enum nft_verdict v, const struct nft_rule *r,
+			enum nft_doubt doubt)
 {
 	const struct nft_answer x = {.verdict = v, .rule = r, .chain = r->chain, .base = w->base};
 
-	if (sure) {
+	if (doubt == SURE) {
 		w->answer = x;
 		w->ended = true;
 		return ENDED;
 	}
-	w->may_pass |= v == NFT_ACCEPT;
-	if (v != NFT_ACCEPT && !w->doubted) {
+	if (v == NFT_ACCEPT) {
+		w->may_pass = doubts(w->may_pass, doubt);
+	} else if (!w->doubted) {
 		w->doubt = x;
+		w->doubt.alike = doubt == ALIKE;
 		w->doubted = true;
 	}
 	return GO_ON;
 }
 
 static enum step follow(struct walk *w, const struct nft_rule *r, const cJSON *jump, bool is_goto,
-			unsigned depth, bool sure)
+			unsigned depth, enum nft_doubt doubt)
 {
 	const char *name = json_get_str(jump, "target");
 	const struct nft_chain *to = name ? nft_find_chain(w->n, r->chain, name) : NULL;
@@ -49,17 +62,17 @@ static enum step follow(struct walk *w, const struct nft_rule *r, const cJSON *j
 
 	if (!to || depth >= MAX_JUMPS)
 		return GO_ON;
-	s = walk_chain(w, to, depth + 1, sure);
+	s = walk_chain(w, to, depth + 1, doubt);
 	if (s == ENDED)
 		return ENDED;
-	return !is_goto ? GO_ON : sure ? RETURN : PERHAPS_RETURN;
+	return is_goto ? perhaps_return(w, doubt) : GO_ON;
 }
 
 /* Some program decides, and what it accepts goes on behind this base chain. */
 static enum step ask_program(struct walk *w, const struct nft_rule *r)
 {
-	(void)decide(w, NFT_ACCEPT, r, false);
-	return decide(w, NFT_DROP, r, false);
+	(void)decide(w, NFT_ACCEPT, r, UNLIKE);
+	return decide(w, NFT_DROP, r, UNLIKE);
 }
 
 /* What leaves by the name of another machine is answered there. */
@@ -74,47 +87,47 @@ static bool is_disguised(const struct walk *w, const cJSON *snat)
 
 /* It answers a SYN by itself, lets in whoever answers that, and drops what else has none of its
  * cookies: nft's takes a SYN-ACK for such, iptables' asks for SYNs alone. */
-static enum step meet_proxy(struct walk *w, const struct nft_rule *r, bool sure)
+static enum step meet_proxy(struct walk *w, const struct nft_rule *r, enum nft_doubt doubt)
 {
 	if (w->p.udp || w->p.icmp6)
 		return GO_ON;
-	return decide(w, w->p.answer ? NFT_DROP : NFT_ACCEPT, r, sure);
+	return decide(w, w->p.answer ? NFT_DROP : NFT_ACCEPT, r, doubt);
 }
 
 static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON *s, unsigned depth,
-			   bool sure)
+			   enum nft_doubt doubt)
 {
 	if (json_get(s, "accept"))
-		return decide(w, NFT_ACCEPT, r, sure);
+		return decide(w, NFT_ACCEPT, r, doubt);
 	if (json_get(s, "drop"))
-		return decide(w, NFT_DROP, r, sure);
+		return decide(w, NFT_DROP, r, doubt);
 	if (json_get(s, "reject"))
-		return decide(w, NFT_REJECT, r, sure);
+		return decide(w, NFT_REJECT, r, doubt);
 	if (json_get(s, "synproxy"))
-		return meet_proxy(w, r, sure);
+		return meet_proxy(w, r, doubt);
 	if (json_get(s, "queue"))
 		return ask_program(w, r);
 	if (json_get(s, "dnat") || json_get(s, "redirect")) /* only chains of that type have it */
-		return decide(w, NFT_DROP, r, sure);
+		return decide(w, NFT_DROP, r, doubt);
 	if (json_get(s, "snat"))
 		return decide(w, is_disguised(w, json_get(s, "snat")) ? NFT_DROP : NFT_ACCEPT, r,
-			      sure);
+			      doubt);
 	if (json_get(s, "masquerade"))
-		return decide(w, NFT_ACCEPT, r, sure);
+		return decide(w, NFT_ACCEPT, r, doubt);
 	if (json_get(s, "notrack"))
-		w->notrack |= sure;
+		w->notrack |= doubt == SURE;
 	if (json_get(s, "return"))
-		return sure ? RETURN : PERHAPS_RETURN;
+		return perhaps_return(w, doubt);
 	if (json_get(s, "jump"))
-		return follow(w, r, json_get(s, "jump"), false, depth, sure);
+		return follow(w, r, json_get(s, "jump"), false, depth, doubt);
 	if (json_get(s, "goto"))
-		return follow(w, r, json_get(s, "goto"), true, depth, sure);
+		return follow(w, r, json_get(s, "goto"), true, depth, doubt);
 	return GO_ON;
 }
 
 /* Pairs [key, verdict], in place or in a named map. */
 static enum step verdict_map(struct walk *w, const struct nft_rule *r, const cJSON *vmap,
-			     unsigned depth, bool sure)
+			     unsigned depth, enum nft_doubt doubt)
 {
 	const cJSON *key = json_get(vmap, "key"), *data = json_get(vmap, "data");
 	const struct nft_set *map;
@@ -133,68 +146,17 @@ static enum step verdict_map(struct walk *w, const struct nft_rule *r, const cJS
 
 		if (t == NO || ++w->steps > MAX_STEPS)
 			continue;
-		s = statement(w, r, verdict, depth, sure && t == YES);
-		if (s == ENDED || s == RETURN || (sure && t == YES))
+		s = statement(w, r, verdict, depth,
+			      t == YES ? doubt : doubts(doubt, nft_doubt_of_key(key)));
+		if (s == ENDED || s == RETURN || (doubt == SURE && t == YES))
 			return s;
 		all = s == GO_ON ? all : s;
 	}
 	return all;
 }
 
-static bool is_limit(const cJSON *s)
-{
-	return json_get(s, "limit") || json_get(s, "quota") || json_get(s, "ct count");
-}
-
-/* "add @clients { ip saddr limit rate over 1/second }", as hashlimit and connlimit are written; one
- * that but notes them, or counts their packets, is none. */
-static bool limits_each(const cJSON *s)
-{
-	const cJSON *of = json_get(s, "set") ?: json_get(s, "meter"), *stmt = json_get(of, "stmt");
-
-	if (!cJSON_IsArray(stmt))
-		return is_limit(stmt);
-	for (const cJSON *i = stmt->child; i; i = i->next)
-		if (is_limit(i))
-			return true;
-	return false;
-}
-
-static bool is_condition(const cJSON *s)
-{
-	return is_limit(s) || limits_each(s) || json_get(s, "xt");
-}
-
-/* A mark that is not 0, or a place in a list of ipset's. */
-static bool asks_for_few(const cJSON *match)
-{
-	const char *op = json_get_str(match, "op") ?: "==";
-	const cJSON *left = json_get(match, "left"), *right = json_get(match, "right"), *of;
-	const char *text = cJSON_GetStringValue(right);
-
-	if (json_get(left, "&"))
-		left = json_get(left, "&")->child;
-	of = json_get(left, "meta") ?: json_get(left, "ct");
-	if (json_get(left, "ipset"))
-		return streq(op, "==");
-	return streq(op, "==") && streq(json_text(of, "key"), "mark") &&
-	       (text ? strtoul(text, NULL, 0) : cJSON_IsNumber(right) && right->valuedouble > 0);
-}
-
-/* A rate any packet may reach, and what a program decides nobody knows: those are no such rules. */
-static bool stops_seldom(const struct nft_rule *r)
-{
-	bool few = false;
-
-	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next) {
-		if (is_condition(s) || json_get(s, "queue"))
-			return false;
-		few |= asks_for_few(json_get(s, "match"));
-	}
-	return few;
-}
-
-static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned depth, bool sure)
+static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned depth,
+			   enum nft_doubt doubt)
 {
 	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next) {
 		const cJSON *match = json_get(s, "match"), *vmap = json_get(s, "vmap");
@@ -207,13 +169,14 @@ static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned de
 
 			if (t == NO)
 				return GO_ON;
-			sure = sure && t == YES;
-		} else if (is_condition(s)) {
-			sure = false;
+			if (t == PERHAPS)
+				doubt = doubts(doubt, nft_doubt_of(s));
+		} else if (nft_is_condition(s)) {
+			doubt = doubts(doubt, nft_doubt_of(s));
 		} else if (vmap) {
-			step = verdict_map(w, r, vmap, depth, sure);
+			step = verdict_map(w, r, vmap, depth, doubt);
 		} else {
-			step = statement(w, r, s, depth, sure);
+			step = statement(w, r, s, depth, doubt);
 		}
 		if (step != GO_ON)
 			return step;
@@ -221,16 +184,18 @@ static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned de
 	return GO_ON;
 }
 
-static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned depth, bool sure)
+static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned depth,
+			    enum nft_doubt doubt)
 {
 	for (size_t i = 0; i < c->nrules && w->steps < MAX_STEPS; i++) {
-		enum step s = walk_rule(w, &w->n->rules.v[c->first_rule + i], depth, sure);
+		enum step s = walk_rule(w, &w->n->rules.v[c->first_rule + i], depth, doubt);
 
 		if (s == ENDED)
 			return ENDED;
 		if (s == RETURN)
 			break;
-		sure = sure && s == GO_ON; /* perhaps nothing behind it is looked at */
+		if (s == PERHAPS_RETURN) /* perhaps nothing behind it is looked at */
+			doubt = doubts(doubt, w->back);
 	}
 	return GO_ON;
 }
@@ -299,11 +264,13 @@ static enum nft_verdict ask_base(struct walk *w, const struct nft_chain *c)
 	w->base = c;
 	w->p = as_seen(w, c);
 	w->answer = (struct nft_answer){.chain = c, .base = c};
-	w->ended = w->may_pass = false;
-	(void)walk_chain(w, c, 0, true);
+	w->ended = false;
+	w->may_pass = SURE;
+	(void)walk_chain(w, c, 0, SURE);
 	if (!w->ended && c->policy && streq(c->policy, "drop"))
 		w->answer.verdict = NFT_DROP;
-	w->answer.perhaps = w->may_pass && w->answer.verdict != NFT_ACCEPT;
+	w->answer.perhaps = w->may_pass != SURE && w->answer.verdict != NFT_ACCEPT;
+	w->answer.alike = w->answer.perhaps && w->may_pass == ALIKE;
 	return w->answer.verdict;
 }
 
@@ -333,7 +300,7 @@ struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
 	}
 	if (w.doubted) {
 		w.doubt.perhaps = true;
-		w.doubt.seldom = stops_seldom(w.doubt.rule);
+		w.doubt.seldom = nft_stops_seldom(w.doubt.rule);
 		return w.doubt;
 	}
 	return (struct nft_answer){.verdict = NFT_ACCEPT};

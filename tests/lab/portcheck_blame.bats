@@ -223,6 +223,18 @@ filtered() {
         and (.[1] | startswith("aws ec2 ")) and (.[2] | test("nft insert rule .*, if it is that rule"))' <<<"$output"
 }
 
+@test "blame: what would stop all ports alike did not stop the one that failed; what stops some by turns may have" {
+    switch nft 'table bridge t { chain c { type filter hook forward priority 0
+        ip daddr 10.77.0.2 tcp dport 29500 tcp flags & (syn|ack) == syn drop; }; }'
+    on 1 nft 'table inet f { chain i { type filter hook input priority 0; ct count over 5000 drop; }; }'
+    between
+    [[ $(failed) == "mesh.in node1" && $output == *"the rules of both ends let it through: a security group"* ]]
+    [[ $output != *"nft insert"* ]]
+    on 1 nft 'flush ruleset; table inet f { chain i { type filter hook input priority 0; tcp flags syn limit rate over 1/minute drop; }; }'
+    between
+    [[ $output == *"perhaps inet f i, handle "* ]]
+}
+
 # As clouds give them out: a host's address is all of its network.
 @test "blame: what lets others in or out names them, and not the host's own single address" {
     on 0 sh -c 'ip address add 10.99.1.1/32 dev eth0; ip route add 10.99.0.0/24 dev eth0 src 10.99.1.1'

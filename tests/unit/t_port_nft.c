@@ -378,6 +378,51 @@ static void answers(void **state)
 	}
 }
 
+/* What only perhaps stops one port, would it stop the others as well? */
+static void alike(void **state)
+{
+	static const struct {
+		const char *rules;
+		bool alike;
+	} rows[] = {
+		{INPUT("accept") RULE("3", "{'ct count':{'val':5000,'inv':true}}," DROP), true},
+		{INPUT("accept") RULE("3", IS(META("skuid"), "7") DROP), true},
+		{INPUT("drop") RULE("3", "{'ct count':{'val':5000}}," ACCEPT), true},
+		/* our own few questions may be what is over it; by turns; by the port; whatever */
+		{INPUT("accept") RULE("3", "{'ct count':{'val':5,'inv':true}}," DROP), false},
+		{INPUT("accept") RULE("3", "{'limit':{'rate':1,'per':'second'}}," DROP), false},
+		{INPUT("accept") RULE("3", IS("{'numgen':{'mode':'random','mod':10}}", "3") DROP),
+		 false},
+		{INPUT("accept") RULE("3", IS(META("mark"), "7") DROP), false},
+		{INPUT("accept") RULE("3", "{'xt':null}," DROP), false},
+		{INPUT("accept") RULE("3", "{'queue':null}"), false},
+		{INPUT("accept") RULE("3", IS(META("skuid"), "7") "{'quota':{'val':9}}," DROP),
+		 false},
+		/* a limit that some other rule has is no matter, but where it leads here */
+		{INPUT("accept") RULE("2", "{'limit':{'rate':1,'per':'second'}},{'log':null}")
+			 RULE("3", IS(META("skuid"), "7") DROP),
+		 true},
+		{INPUT("accept") PLAIN("sub")
+			 RULE("3", "{'limit':{'rate':1,'per':'second'}},{'jump':{'target':'sub'}}")
+				 RULE_IN("sub", "4", DROP),
+		 false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft n;
+		struct nft_packet p = {.input = true};
+		struct nft_answer x;
+
+		rules_and_packet(rows[i].rules, &a, &n, &p);
+		x = nft_judge(&n, &p);
+		if (!x.perhaps || x.alike != rows[i].alike)
+			fail_msg("%zu: %s%s", i, x.perhaps ? "perhaps" : "",
+				 x.alike ? " alike" : "");
+	}
+}
+
 static void junk(void **state)
 {
 	static const char *const bad[] = {"", "{", "[]", "{\"nftables\":5}", "null", "Error: no"};
@@ -397,7 +442,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdicts), cmocka_unit_test(sent_elsewhere),
-		cmocka_unit_test(answers), cmocka_unit_test(all_that_stop), cmocka_unit_test(junk)};
+		cmocka_unit_test(answers),  cmocka_unit_test(all_that_stop),
+		cmocka_unit_test(alike),    cmocka_unit_test(junk)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
