@@ -94,6 +94,12 @@ static enum step meet_proxy(struct walk *w, const struct nft_rule *r, enum nft_d
 	return decide(w, w->p.answer ? NFT_DROP : NFT_ACCEPT, r, doubt);
 }
 
+/* "reject with icmp": nft does not say that such a rule asks for IPv4 first. */
+static bool is_others(const struct nft_packet *p, const char *type)
+{
+	return streq(type, p->from.sa.sa_family == AF_INET ? "icmpv6" : "icmp");
+}
+
 static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON *s, unsigned depth,
 			   enum nft_doubt doubt)
 {
@@ -101,7 +107,7 @@ static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON
 		return decide(w, NFT_ACCEPT, r, doubt);
 	if (json_get(s, "drop"))
 		return decide(w, NFT_DROP, r, doubt);
-	if (json_get(s, "reject"))
+	if (json_get(s, "reject") && !is_others(&w->p, json_text(json_get(s, "reject"), "type")))
 		return decide(w, NFT_REJECT, r, doubt);
 	if (json_get(s, "synproxy"))
 		return meet_proxy(w, r, doubt);

@@ -1,172 +1,17 @@
 /* Does a packet match what a rule asks? */
 #include "lib/report/json.h"
-#include "probes/port/nft.h"
+#include "probes/port/nft_value.h"
 
-#include <arpa/inet.h>
 #include <math.h>
-#include <netinet/icmp6.h>
-
-enum kind { ABSENT, UNKNOWN, NUMBER, WORD, ADDRESS };
-
-/* What a key stands for in this packet. ABSENT: the packet has no such thing. */
-struct value {
-	enum kind kind;
-	double number; /* of a word too, where it has one; NAN: it has none */
-	const char *word;
-	union addr addr;
-	const struct nft_packet *tracked; /* of a connection's state: whose */
-};
-
-static struct value word(const char *s)
-{
-	return (struct value){.kind = WORD, .word = s, .number = NAN};
-}
-static struct value number(double n) { return (struct value){.kind = NUMBER, .number = n}; }
-static struct value unknown(void) { return (struct value){.kind = UNKNOWN}; }
-
-static struct value address(const union addr *a, int family)
-{
-	if (a->sa.sa_family != family)
-		return (struct value){.kind = ABSENT};
-	return (struct value){.kind = ADDRESS, .addr = *a};
-}
-
-/* Where there is no /etc/protocols, nft writes the number. */
-static struct value protocol(const struct nft_packet *p)
-{
-	if (p->icmp6)
-		return (struct value){.kind = WORD, .word = "ipv6-icmp", .number = IPPROTO_ICMPV6};
-	return (struct value){.kind = WORD,
-			      .word = p->udp ? "udp" : "tcp",
-			      .number = p->udp ? IPPROTO_UDP : IPPROTO_TCP};
-}
-
-static struct value of_ports(const struct nft_packet *p, const char *field)
-{
-	if (streq(field, "dport"))
-		return number(addr_port(&p->to));
-	if (streq(field, "sport") && addr_port(&p->from))
-		return number(addr_port(&p->from));
-	return unknown();
-}
-
-/* A question for a neighbour (135) and its answer (136). */
-static struct value of_icmp6(const struct nft_packet *p, const char *field)
-{
-	if (streq(field, "type"))
-		return (struct value){.kind = WORD,
-				      .word = p->icmp6 == ND_NEIGHBOR_SOLICIT
-						      ? "nd-neighbor-solicit"
-						      : "nd-neighbor-advert",
-				      .number = p->icmp6};
-	return streq(field, "code") ? number(0) : unknown();
-}
-
-static struct value of_payload(const struct nft_packet *p, const cJSON *payload)
-{
-	const char *proto = json_get_str(payload, "protocol"), *field;
-	const char *ours = p->icmp6 ? "icmpv6" : p->udp ? "udp" : "tcp";
-	int family = p->from.sa.sa_family;
-
-	field = json_get_str(payload, "field");
-	if (!proto || !field)
-		return unknown();
-	if (streq(proto, "ip") || streq(proto, "ip6")) {
-		int theirs = streq(proto, "ip") ? AF_INET : AF_INET6;
-
-		if (streq(field, "saddr"))
-			return address(&p->from, theirs);
-		if (streq(field, "daddr") && !p->icmp6) /* it may go to a group */
-			return address(&p->to, theirs);
-		if (theirs != family)
-			return (struct value){.kind = ABSENT};
-		return streq(field, "protocol") || streq(field, "nexthdr") ? protocol(p)
-									   : unknown();
-	}
-	if (streq(proto, ours) || streq(proto, "th"))
-		return p->icmp6 ? of_icmp6(p, field) : of_ports(p, field);
-	if (streq(proto, "ether") || streq(proto, "vlan"))
-		return unknown();
-	return (struct value){.kind = ABSENT}; /* icmp, the other of tcp and udp ... */
-}
-
-static struct value of_meta(const struct nft_packet *p, const cJSON *meta)
-{
-	const char *key = json_get_str(meta, "key");
-	bool v4 = p->from.sa.sa_family == AF_INET;
-
-	if (!key)
-		return unknown();
-	if (streq(key, "l4proto"))
-		return protocol(p);
-	if (streq(key, "nfproto"))
-		return word(v4 ? "ipv4" : "ipv6");
-	if (streq(key, "protocol"))
-		return word(v4 ? "ip" : "ip6");
-	if (streq(key, p->input ? "iifname" : "oifname") || streq(key, p->input ? "iif" : "oif"))
-		return p->iface ? word(p->iface) : unknown();
-	if (streq(key, "pkttype"))
-		return p->icmp6 ? unknown() : word("host");
-	return unknown();
-}
-
-static struct value of_ct(const struct nft_packet *p, const cJSON *ct)
-{
-	const char *key = json_get_str(ct, "key");
-
-	if (key && streq(key, "state") && p->icmp6)
-		return word("untracked"); /* the kernel tracks no neighbour's */
-	if (key && streq(key, "state")) {
-		struct value v = word(p->untracked ? "invalid"
-				      : p->notrack ? "untracked"
-				      : p->answer  ? "established"
-						   : "new");
-
-		v.tracked = p;
-		return v;
-	}
-	if (p->untracked || p->notrack)
-		return unknown();
-	/* of a new one nothing is to be said yet, but where it may have been sent elsewhere */
-	if (key && streq(key, "status") && !p->answer && !p->translated)
-		return word("none");
-	if (key && streq(key, "direction"))
-		return word(p->answer ? "reply" : "original");
-	return unknown();
-}
-
-/* "fib daddr type local"; what comes over lo goes from us to us. */
-static struct value of_fib(const struct nft_packet *p, const cJSON *fib)
-{
-	const char *result = json_get_str(fib, "result");
-	const cJSON *flags = json_get(fib, "flags");
-	bool self = p->iface && streq(p->iface, "lo"), to = false, from = false;
-
-	for (const cJSON *i = flags ? flags->child : NULL; i; i = i->next) {
-		to |= cJSON_IsString(i) && streq(i->valuestring, "daddr");
-		from |= cJSON_IsString(i) && streq(i->valuestring, "saddr");
-	}
-	if (!result || !streq(result, "type") || to == from)
-		return unknown();
-	return word(self || p->input == to ? "local" : "unicast");
-}
-
-static struct value value_of(const struct nft_packet *p, const cJSON *key)
-{
-	if (json_get(key, "payload"))
-		return of_payload(p, json_get(key, "payload"));
-	if (json_get(key, "meta"))
-		return of_meta(p, json_get(key, "meta"));
-	if (json_get(key, "ct"))
-		return of_ct(p, json_get(key, "ct"));
-	if (json_get(key, "fib"))
-		return of_fib(p, json_get(key, "fib"));
-	return unknown();
-}
 
 static enum truth any_of(enum truth a, enum truth b)
 {
 	return a == YES || b == YES ? YES : a == PERHAPS || b == PERHAPS ? PERHAPS : NO;
+}
+
+static enum truth all_of(enum truth a, enum truth b)
+{
+	return a == NO || b == NO ? NO : a == PERHAPS || b == PERHAPS ? PERHAPS : YES;
 }
 
 static bool has_number(const struct value *v)
@@ -192,10 +37,23 @@ static int order(const struct value *v, const cJSON *want)
 	return (order > 0) - (order < 0);
 }
 
+/* Some number of a span, asked whether it is between two. */
+static enum truth is_span_in(const struct value *v, double lo, double hi)
+{
+	if (lo <= v->number && v->last <= hi)
+		return YES;
+	return hi < v->number || lo > v->last ? NO : PERHAPS;
+}
+
 static enum truth in_range(const struct value *v, const cJSON *range)
 {
 	const cJSON *lo = cJSON_GetArrayItem(range, 0), *hi = cJSON_GetArrayItem(range, 1);
-	int above = lo ? order(v, lo) : 2, below = hi ? order(v, hi) : 2;
+	int above, below;
+
+	if (v->kind == SPAN && cJSON_IsNumber(lo) && cJSON_IsNumber(hi))
+		return is_span_in(v, lo->valuedouble, hi->valuedouble);
+	above = lo ? order(v, lo) : 2;
+	below = hi ? order(v, hi) : 2;
 
 	return above == 2 || below == 2 ? PERHAPS : truth(above >= 0 && below <= 0);
 }
@@ -243,6 +101,27 @@ static enum truth is_word(const struct value *v, const char *want)
 
 static enum truth is_any(const struct nft *n, const struct nft_rule *r, const struct value *v,
 			 const cJSON *list, unsigned depth);
+static enum truth is_one(const struct nft *n, const struct nft_rule *r, const struct value *v,
+			 const cJSON *want, unsigned depth);
+
+/* "ip saddr . tcp dport" and "10.0.0.0/8 . 1024-65535", part by part. */
+static enum truth are_several(const struct nft *n, const struct nft_rule *r, const struct value *v,
+			      const cJSON *want, unsigned depth)
+{
+	const cJSON *key = v->keys;
+	enum truth t = YES;
+
+	for (const cJSON *i = want->child; i && t != NO; i = i->next) {
+		struct value part;
+
+		if (!key)
+			return PERHAPS;
+		part = nft_value(v->packet, key);
+		t = all_of(t, is_one(n, r, &part, i, depth + 1));
+		key = key->next;
+	}
+	return t;
+}
 
 static enum truth is_one(const struct nft *n, const struct nft_rule *r, const struct value *v,
 			 const cJSON *want, unsigned depth)
@@ -251,7 +130,7 @@ static enum truth is_one(const struct nft *n, const struct nft_rule *r, const st
 
 	if (v->kind == ABSENT)
 		return NO;
-	if (v->kind == UNKNOWN || depth > 4)
+	if (v->kind == UNKNOWN || depth > 6)
 		return PERHAPS;
 	if (cJSON_IsString(want) && want->valuestring[0] == '@') {
 		set = nft_find_set(n, r->chain, want->valuestring + 1);
@@ -259,6 +138,8 @@ static enum truth is_one(const struct nft *n, const struct nft_rule *r, const st
 	}
 	if (cJSON_IsString(want))
 		return is_word(v, want->valuestring);
+	if (cJSON_IsNumber(want) && v->kind == SPAN)
+		return is_span_in(v, want->valuedouble, want->valuedouble);
 	if (cJSON_IsNumber(want))
 		return has_number(v) ? truth(v->number == want->valuedouble) : PERHAPS;
 	if (cJSON_IsArray(want))
@@ -271,6 +152,8 @@ static enum truth is_one(const struct nft *n, const struct nft_rule *r, const st
 		return in_prefix(v, json_get(want, "prefix"));
 	if (json_get(want, "elem")) /* with a timeout, a counter or a comment */
 		return is_one(n, r, v, json_get(json_get(want, "elem"), "val"), depth + 1);
+	if (json_get(want, "concat") && v->kind == SEVERAL)
+		return are_several(n, r, v, json_get(want, "concat"), depth);
 	return PERHAPS;
 }
 
@@ -289,17 +172,31 @@ static enum truth is_any(const struct nft *n, const struct nft_rule *r, const st
 enum truth nft_is(const struct nft *n, const struct nft_rule *r, const cJSON *key,
 		  const cJSON *want, const struct nft_packet *p)
 {
-	struct value v = value_of(p, key);
+	struct value v = nft_value(p, key);
 
 	return want ? is_one(n, r, &v, want, 0) : PERHAPS;
 }
 
+static enum truth span_compares(const struct value *v, const char *op, const cJSON *want)
+{
+	double than = cJSON_IsNumber(want) ? want->valuedouble : NAN;
+
+	if (isnan(than) || !strchr("<>", *op))
+		return PERHAPS;
+	if (*op == '<')
+		return is_span_in(v, -INFINITY, op[1] ? than : than - 1);
+	return is_span_in(v, op[1] ? than : than + 1, INFINITY);
+}
+
 static enum truth compare(const struct value *v, const char *op, const cJSON *want)
 {
-	int o = v->kind == ABSENT ? 2 : order(v, want);
+	int o;
 
 	if (v->kind == ABSENT)
 		return NO;
+	if (v->kind == SPAN)
+		return span_compares(v, op, want);
+	o = order(v, want);
 	if (o == 2)
 		return PERHAPS;
 	if (streq(op, "<"))
@@ -316,19 +213,27 @@ enum truth nft_match(const struct nft *n, const struct nft_rule *r, const cJSON 
 {
 	const char *op = json_get_str(match, "op") ?: "==";
 	const cJSON *left = json_get(match, "left"), *right = json_get(match, "right");
-	struct value v = value_of(p, left);
+	struct value v = nft_value(p, left);
 	enum truth t;
 
 	if (!left || !right)
 		return PERHAPS;
 	if (nft_is_flags(left))
 		return p->icmp6 ? NO : nft_match_flags(left, op, right, p);
+	/* "exthdr rt exists": whether, and not what is in it */
+	if (v.kind == ABSENT && json_get(left, "exthdr") && cJSON_IsBool(right))
+		return truth(cJSON_IsFalse(right) != streq(op, "!="));
 	/* "no way back": a reverse-path filter in rules; peers of our own subnet have one */
 	if (json_get(left, "fib") && cJSON_IsFalse(right))
 		return truth(streq(op, "!="));
 	if (!streq(op, "==") && !streq(op, "!=") && !streq(op, "in"))
 		return compare(&v, op, right);
 	t = is_one(n, r, &v, right, 0);
+	if (json_get(left, "or")) { /* iptables' --ports: of either end */
+		struct value other = nft_value(p, json_get(left, "or"));
+
+		t = any_of(t, is_one(n, r, &other, right, 0));
+	}
 	if (!streq(op, "!=") || v.kind == ABSENT)
 		return t;
 	return t == PERHAPS ? PERHAPS : truth(t == NO);

@@ -1,28 +1,5 @@
 /* What a ruleset does to a packet; the rules as `nft -j` 1.0.6 writes them, with ' for ". */
-#include "tests/unit/nft_verdict.h"
-
-#define CHAIN(name, hook, prio, policy)                                                            \
-	"{'chain':{'family':'inet','table':'t','name':'" name "','handle':1,'type':'filter',"      \
-	"'hook':'" hook "','prio':" prio ",'policy':'" policy "'}},"
-#define PLAIN(name) "{'chain':{'family':'inet','table':'t','name':'" name "','handle':1}},"
-#define RULE_IN(chain, handle, expr)                                                               \
-	"{'rule':{'family':'inet','table':'t','chain':'" chain "','handle':" handle                \
-	",'expr':[" expr "]}},"
-#define RULE(handle, expr) RULE_IN("in", handle, expr)
-#define IS(left, right) "{'match':{'op':'==','left':" left ",'right':" right "}},"
-#define NOT(left, right) "{'match':{'op':'!=','left':" left ",'right':" right "}},"
-#define IN(left, right) "{'match':{'op':'in','left':" left ",'right':" right "}},"
-#define DPORT "{'payload':{'protocol':'tcp','field':'dport'}}"
-#define SADDR "{'payload':{'protocol':'ip','field':'saddr'}}"
-#define SADDR6 "{'payload':{'protocol':'ip6','field':'saddr'}}"
-#define META(key) "{'meta':{'key':'" key "'}}"
-#define STATE "{'ct':{'key':'state'}}"
-#define FLAGS "{'payload':{'protocol':'tcp','field':'flags'}}"
-#define EACH(stmt) "{'set':{'op':'add','elem':" SADDR ",'set':'@s','stmt':" stmt "}},"
-#define ACCEPT "{'accept':null}"
-#define DROP "{'drop':null}"
-#define REJECT "{'reject':{'type':'icmpx','expr':'port-unreachable'}}"
-#define INPUT(policy) CHAIN("in", "input", "0", policy)
+#include "tests/unit/nft_rules.h"
 
 static const struct {
 	const char *what, *rules; /* the last comma is taken off */
@@ -231,19 +208,6 @@ static const struct {
 	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
 };
 
-static char *quoted(struct arena *a, const char *rules)
-{
-	char *s = arena_printf(a, "{'nftables':[%s]}", rules);
-	size_t n = strlen(s);
-
-	if (n > 4 && s[n - 3] == ',')
-		s[n - 3] = ' ';
-	for (char *p = s; *p; p++)
-		if (*p == '\'')
-			*p = '"';
-	return s;
-}
-
 static void verdicts(void **state)
 {
 	(void)state;
@@ -259,24 +223,6 @@ static void verdicts(void **state)
 		expect_verdict(&n, &p, cases[i].what, cases[i].verdict, cases[i].perhaps,
 			       cases[i].describe, &a);
 	}
-}
-
-static void parse(const char *rules, struct arena *a, struct nft *ret)
-{
-	const char *json = quoted(a, rules);
-	struct err e = {0};
-
-	assert_int_equal(nft_parse(json, strlen(json), a, ret, &e), 0);
-}
-
-/* From 10.0.0.1 to its own port 5. */
-static void rules_and_packet(const char *rules, struct arena *a, struct nft *n,
-			     struct nft_packet *p)
-{
-	parse(rules, a, n);
-	assert_int_equal(addr_parse("10.0.0.1", &p->from), 0);
-	p->to = p->from;
-	addr_set_port(&p->to, 5);
 }
 
 /* Each base chain for itself, the card's too. */
@@ -378,51 +324,6 @@ static void answers(void **state)
 	}
 }
 
-/* What only perhaps stops one port, would it stop the others as well? */
-static void alike(void **state)
-{
-	static const struct {
-		const char *rules;
-		bool alike;
-	} rows[] = {
-		{INPUT("accept") RULE("3", "{'ct count':{'val':5000,'inv':true}}," DROP), true},
-		{INPUT("accept") RULE("3", IS(META("skuid"), "7") DROP), true},
-		{INPUT("drop") RULE("3", "{'ct count':{'val':5000}}," ACCEPT), true},
-		/* our own few questions may be what is over it; by turns; by the port; whatever */
-		{INPUT("accept") RULE("3", "{'ct count':{'val':5,'inv':true}}," DROP), false},
-		{INPUT("accept") RULE("3", "{'limit':{'rate':1,'per':'second'}}," DROP), false},
-		{INPUT("accept") RULE("3", IS("{'numgen':{'mode':'random','mod':10}}", "3") DROP),
-		 false},
-		{INPUT("accept") RULE("3", IS(META("mark"), "7") DROP), false},
-		{INPUT("accept") RULE("3", "{'xt':null}," DROP), false},
-		{INPUT("accept") RULE("3", "{'queue':null}"), false},
-		{INPUT("accept") RULE("3", IS(META("skuid"), "7") "{'quota':{'val':9}}," DROP),
-		 false},
-		/* a limit that some other rule has is no matter, but where it leads here */
-		{INPUT("accept") RULE("2", "{'limit':{'rate':1,'per':'second'}},{'log':null}")
-			 RULE("3", IS(META("skuid"), "7") DROP),
-		 true},
-		{INPUT("accept") PLAIN("sub")
-			 RULE("3", "{'limit':{'rate':1,'per':'second'}},{'jump':{'target':'sub'}}")
-				 RULE_IN("sub", "4", DROP),
-		 false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		AUTO(arena_done) struct arena a = {0};
-		AUTO(nft_done) struct nft n;
-		struct nft_packet p = {.input = true};
-		struct nft_answer x;
-
-		rules_and_packet(rows[i].rules, &a, &n, &p);
-		x = nft_judge(&n, &p);
-		if (!x.perhaps || x.alike != rows[i].alike)
-			fail_msg("%zu: %s%s", i, x.perhaps ? "perhaps" : "",
-				 x.alike ? " alike" : "");
-	}
-}
-
 static void junk(void **state)
 {
 	static const char *const bad[] = {"", "{", "[]", "{\"nftables\":5}", "null", "Error: no"};
@@ -442,8 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdicts), cmocka_unit_test(sent_elsewhere),
-		cmocka_unit_test(answers),  cmocka_unit_test(all_that_stop),
-		cmocka_unit_test(alike),    cmocka_unit_test(junk)};
+		cmocka_unit_test(answers), cmocka_unit_test(all_that_stop), cmocka_unit_test(junk)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
