@@ -249,11 +249,25 @@ END
 }
 
 @test "checks: an MTU unlike that of the sibling" {
-    machine mtus "link 2 eth0 pci=0000:01:00.0 driver=ixgbe mtu=9000" "addr eth0 10.0.0.1/24" \
-        "link 3 eth1 pci=0000:01:00.1 driver=ixgbe" "addr eth1 10.1.0.1/24"
+    local two=("link 2 eth0 pci=0000:01:00.0 driver=ixgbe mtu=9000" "addr eth0 10.0.0.1/24"
+        "link 3 eth1 pci=0000:01:00.1 driver=ixgbe")
+    machine mtus "${two[@]}" "addr eth1 10.1.0.1/24" "link 4 eth2 pci=0000:01:00.2 driver=ixgbe mtu=9000" "addr eth2 10.2.0.1/24"
     run -0 on mtus --json
     [ "$(found link.mtu eth1)" = warn ]
-    [ "$(jq -r '.findings[] | select(.check == "link.mtu").fix[]' <<<"$output")" = "sudo ip link set eth1 mtu 9000" ]
+    [ "$(jq -r '.findings[] | select(.check == "link.mtu").fix[]' <<<"$output")" = "sudo ip link set eth1 mtu 9000   # if the network takes it" ]
+    machine mtus "${two[@]}" "addr eth1 10.0.0.2/24" # one network has one
+    run -0 on mtus --json
+    [ "$(found link.mtu eth1)" = warn ]
+    machine mtus "${two[@]}" "addr eth1 10.0.0.2/24" "route default via=10.0.0.254 dev=eth1"
+    run -0 on mtus --json
+    [ "$(jq -r '.findings[] | select(.check == "link.mtu").fix[]' <<<"$output")" = "sudo ip link set eth0 mtu 1500" ]
+    machine mtus "${two[@]}" "addr eth1 10.1.0.1/24" # of two networks neither is the odd one
+    run -0 on mtus --json
+    [ -z "$(found link.mtu)" ]
+    machine mtus "${two[@]}" "addr eth1 10.1.0.1/24" "link 4 eth2 pci=0000:01:00.2 driver=ixgbe mtu=9000" \
+        "addr eth2 10.2.0.1/24" "route default via=10.1.0.254 dev=eth1" # the internet's
+    run -0 on mtus --json
+    [ -z "$(found link.mtu)" ]
     run -0 on aws-p4d --json
     [ -z "$(found link.mtu)" ]
 }
