@@ -29,7 +29,7 @@ const struct opt cloud_rows[CLOUD_NROWS] = {
 	 .type = OPT_LIST,
 	 AT(groups),
 	 .help = "the groups that are on the nodes; without it those of this instance, or of the "
-		 "nodes or all groups in FILE"},
+		 "nodes in FILE, or each group in it by itself"},
 	{.name = "efa",
 	 .metavar = "yes|no",
 	 .type = OPT_CHOICE,
@@ -155,6 +155,8 @@ int cloud_audit_files(const struct cloud_run *q, struct err *e)
 			return err_hint(e, "%s", why.hint);
 		}
 	}
+	if (verdict_has_no_nodes(q, &m))
+		return verdict_alone(q, &m, e);
 	if (verdict_train(q, &m, &q->c->groups, &t, e))
 		return -1;
 	verdict_report(q, &t);

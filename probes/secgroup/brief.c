@@ -23,12 +23,17 @@ static size_t stopped_by_groups(const struct sg_training *t)
 	return n;
 }
 
-static bool is_known(const struct sg_training *t)
+bool sg_train_is_known(const struct sg_training *t)
 {
 	for (size_t i = 0; i < t->sides.n; i++)
 		if (sg_side_is_unknown(&t->sides.v[i]))
 			return false;
 	return true;
+}
+
+bool sg_train_stops(const struct sg_training *t)
+{
+	return stopped_by_groups(t) || stopped_by_acls(t);
 }
 
 static void say_stopped(const struct sg_training *t, size_t rules, size_t acls, struct finding *f)
@@ -52,9 +57,9 @@ void sg_train_brief(const struct sg_training *t, struct finding *f)
 
 	if (rules || acls) {
 		say_stopped(t, rules, acls, f);
-	} else if (!is_known(t) || t->fixes.n || t->wishes.n) {
+	} else if (!sg_train_is_known(t) || t->fixes.n || t->wishes.n) {
 		finding_set(f, ST_INFO,
-			    !is_known(t)
+			    !sg_train_is_known(t)
 				    ? "what these groups let pass between nodes is not all known"
 				    : "training's TCP passes between nodes with these groups; EFA, "
 				      "UDP and ICMP may lack a rule");

@@ -2,10 +2,7 @@
 
 #include "lib/core/text.h"
 
-enum {
-	MOST_GROUPS = 16, /* what EC2 lets an interface have at the utmost */
-	MOST_CLASSES = 256,
-};
+enum { MOST_CLASSES = 256 };
 
 /* --- classes ------------------------------------------------------------------ */
 
@@ -109,12 +106,33 @@ static bool has_any(const struct sg_node *n, const str_list *groups)
 	return !groups->n;
 }
 
+/* Which of them is on a node nobody said. */
 static int too_many(const struct sg_model *m, struct err *e)
 {
-	err_set(e, ERR_USAGE, "%zu groups are described, more than an interface can have",
+	err_set(e, ERR_USAGE, "%zu groups are described, and no node that carries them",
 		m->groups.n);
 	return err_hint(e, "name those that are on the nodes: --group %s --group ...",
 			m->groups.v[0].id);
+}
+
+/* An interface is of one VPC, and so are its groups. */
+static int check_vpcs(const struct sg_model *m, const str_list *groups, struct err *e)
+{
+	const struct sg_group *first = NULL;
+
+	for (size_t i = 0; i < groups->n; i++) {
+		const struct sg_group *g = sg_group_find(m, groups->v[i]);
+
+		if (!g || !g->vpc)
+			continue;
+		first = first ?: g;
+		if (streq(first->vpc, g->vpc))
+			continue;
+		err_set(e, ERR_USAGE, "%s is of %s and %s of %s: no interface has both", first->id,
+			first->vpc, g->id, g->vpc);
+		return err_hint(e, "name the groups that are on the nodes: --group %s", first->id);
+	}
+	return 0;
 }
 
 /* Nobody described a node: there is one with these groups, and another like it. */
@@ -122,16 +140,18 @@ static int imagine(struct sg_model *m, const str_list *groups, struct err *e)
 {
 	struct sg_node *n;
 
-	if (!groups->n && m->groups.n > MOST_GROUPS)
-		return too_many(m, e);
 	if (!groups->n && !m->groups.n)
 		return err_set(e, ERR_SYS, "no security group is described there");
+	if (!groups->n && m->groups.n > 1)
+		return too_many(m, e);
+	if (check_vpcs(m, groups, e))
+		return -1;
 	n = LIST_ADD(m->a, &m->nodes);
 	n->name = "a node";
 	for (size_t i = 0; i < groups->n; i++)
 		*LIST_ADD(m->a, &n->groups) = groups->v[i];
-	for (size_t i = 0; !groups->n && i < m->groups.n; i++)
-		*LIST_ADD(m->a, &n->groups) = m->groups.v[i].id;
+	if (!groups->n)
+		*LIST_ADD(m->a, &n->groups) = m->groups.v[0].id;
 	return 0;
 }
 

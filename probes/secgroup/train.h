@@ -73,13 +73,17 @@ struct sg_training {
 
 /*
  * @groups: the groups that are on the nodes; with none, those of the nodes that
- * the model has, else all groups of the model together. ERR_USAGE when that
- * cannot be known (more groups than an interface can have).
+ * the model has, else the only group of the model. ERR_USAGE when that
+ * cannot be known (there are several), or no interface can have them (of several VPCs).
  */
 int sg_train(struct sg_model *m, const struct sg_ask *ask, const str_list *groups,
 	     struct sg_training *ret, struct err *e) MUST_CHECK;
 /* Findings cloud.*; with the lines that mend it. */
 void sg_train_report(const struct sg_training *t, struct report *r);
+/* Is something missing without which training hangs? */
+bool sg_train_stops(const struct sg_training *t);
+/* May that be, because not all of the rules are known? */
+bool sg_train_is_known(const struct sg_training *t);
 /* cloud.rules: all of it in one, a degree milder. Nobody said that these are a cluster. */
 void sg_train_brief(const struct sg_training *t, struct finding *f);
 void sg_train_data(const struct sg_training *t, cJSON *data);

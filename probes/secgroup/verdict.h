@@ -6,6 +6,9 @@
 
 int verdict_train(const struct cloud_run *q, struct sg_model *m, const str_list *groups,
 		  struct sg_training *ret, struct err *e) MUST_CHECK;
+/* Several groups and no node: each group by itself, as if nodes carried it alone. alone.c */
+bool verdict_has_no_nodes(const struct cloud_run *q, const struct sg_model *m);
+int verdict_alone(const struct cloud_run *q, struct sg_model *m, struct err *e) MUST_CHECK;
 void verdict_report(const struct cloud_run *q, const struct sg_training *t);
 
 #endif

@@ -26,10 +26,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sg_model m = {.a = &a};
 	struct sg_training t;
 	struct err e = {0};
-	str_list none = {0};
+	str_list on = {0}; /* without nodes: the groups of one that is made up */
 	cJSON *data_of;
 
-	if (size > 20000 || sg_model_read(&m, text, size, &e) || sg_train(&m, &ask, &none, &t, &e))
+	if (size > 20000 || sg_model_read(&m, text, size, &e))
+		return 0;
+	for (size_t i = 0; i < m.groups.n && !m.nodes.n; i++)
+		*LIST_ADD(&a, &on) = m.groups.v[i].id;
+	if (sg_train(&m, &ask, &on, &t, &e))
 		return 0;
 	for (size_t i = 0; i < t.fixes.n; i++)
 		check_line(&a, &t.fixes.v[i]);

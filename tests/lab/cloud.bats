@@ -91,6 +91,25 @@ aws ec2 get-managed-prefix-list-entries --prefix-list-id pl-0b" ]
     audit 1 "$BATS_TEST_TMPDIR/groups.json" --efa=no --strict
 }
 
+@test "a file: of many groups and no node each is judged by itself, and fails only if none will do" {
+    local ssh='{"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}'
+    file_has "$(group sg-0123 "$SELF" "$SELF"), $(group sg-0456 "$ssh" "$ANYWHERE")"
+    audit 0 "$BATS_TEST_TMPDIR/groups.json" --json
+    [ "$(jq -r '.findings[] | "\(.check) \(.subject) \(.status)"' <<<"$output")" = \
+        "cloud.alone sg-0123 pass
+cloud.alone sg-0456 warn" ]
+    [[ $output == *"assumed that nodes carry this group alone: --group says what they do carry"* ]]
+    [ "$(jq -c '[.data.audit.alone[].trains]' <<<"$output")" = '[true,false]' ]
+    valid
+    audit 0 "$BATS_TEST_TMPDIR/groups.json" --group sg-0123 --group sg-0456
+    file_has "$(group sg-0123 "$ssh" "$ANYWHERE"), $(group sg-0456 "$ssh" "$ANYWHERE")"
+    audit 1 "$BATS_TEST_TMPDIR/groups.json" --json
+    [ "$(finding cloud.alone)" = fail ]
+    file_has "$(group sg-0123 "$SELF" "$SELF" | jq -c '.VpcId = "vpc-1"'), $(group sg-0456 "$ssh" "$ANYWHERE" | jq -c '.VpcId = "vpc-2"')"
+    audit 2 "$BATS_TEST_TMPDIR/groups.json" --group sg-0123 --group sg-0456
+    [[ $stderr == *"sg-0123 is of vpc-1 and sg-0456 of vpc-2: no interface has both"* ]]
+}
+
 @test "stdin, a pipe, several files, several documents in one" {
     file_has "$(group sg-0123 "$SELF" "$SELF")"
     printf '{"Reservations": [{"Instances": [%s]}]}' "$(two_efa)" >"$BATS_TEST_TMPDIR/nodes.json"

@@ -63,4 +63,14 @@ static void read_model(struct arena *a, const char *text, struct sg_model *m)
 		fail_msg("%s in %s", docs_err.msg, text);
 }
 
+/* Of documents without nodes: one that carries all of the groups. */
+static inline str_list groups_of(const struct sg_model *m)
+{
+	str_list all = {0};
+
+	for (size_t i = 0; i < m->groups.n && !m->nodes.n; i++)
+		*LIST_ADD(m->a, &all) = m->groups.v[i].id;
+	return all;
+}
+
 #endif

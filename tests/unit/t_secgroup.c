@@ -157,14 +157,15 @@ static void t_judgement(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(arena_done) struct arena a = {0};
 		struct sg_ask ask = usual;
-		str_list none = {0};
+		str_list on;
 		struct sg_training t;
 		struct sg_model m;
 		const char *says;
 
 		ask.efa = cases[i].efa;
 		read_model(&a, cases[i].text, &m);
-		assert_int_equal(sg_train(&m, &ask, &none, &t, &err), 0);
+		on = groups_of(&m);
+		assert_int_equal(sg_train(&m, &ask, &on, &t, &err), 0);
 		says = judged(&a, &t);
 		if (!streq(says, cases[i].says) || t.fixes.n != cases[i].missing)
 			fail_msg("%s: says '%s', not '%s'; %zu missing", cases[i].name, says,
@@ -211,7 +212,7 @@ static void t_brief(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(briefs); i++) {
 		AUTO(arena_done) struct arena a = {0};
 		struct sg_ask ask = usual;
-		str_list none = {0};
+		str_list on;
 		struct sg_training t;
 		struct sg_model m;
 		struct finding f;
@@ -219,7 +220,8 @@ static void t_brief(void **state)
 
 		ask.efa = briefs[i].efa;
 		read_model(&a, briefs[i].text, &m);
-		assert_int_equal(sg_train(&m, &ask, &none, &t, &err), 0);
+		on = groups_of(&m);
+		assert_int_equal(sg_train(&m, &ask, &on, &t, &err), 0);
 		f = (struct finding){.a = &a};
 		sg_train_brief(&t, &f);
 		for (size_t k = 0; k < f.fix.n; k++)
@@ -266,12 +268,13 @@ static void t_group_of_the_cluster(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		AUTO(arena_done) struct arena a = {0};
-		str_list none = {0};
+		str_list on;
 		struct sg_training t;
 		struct sg_model m;
 
 		read_model(&a, texts[i], &m);
-		assert_int_equal(sg_train(&m, &usual, &none, &t, &err), 0);
+		on = groups_of(&m);
+		assert_int_equal(sg_train(&m, &usual, &on, &t, &err), 0);
 		assert_int_equal(t.fixes.n, 2); /* in, and out for EFA */
 		for (size_t k = 0; k < t.fixes.n; k++) {
 			assert_string_equal(t.fixes.v[k].group, "sg-1");
@@ -376,6 +379,39 @@ static void t_odd_members(void **state)
 	assert_int_equal(err.kind, ERR_USAGE);
 }
 
+/* An account has many groups, and a node a few of them, of one VPC: they are not put together
+ * unless somebody says so. */
+static void t_who_carries_them(void **state)
+{
+#define OF(id, vpc)                                                                                \
+	"{'GroupId':'" id "','VpcId':'" vpc "','IpPermissions':[" SELF_IN                          \
+	"],'IpPermissionsEgress':[" ANYWHERE "]}"
+	static const struct {
+		const char *text;
+		bool named, taken;
+	} rows[] = {
+		{GROUPS(OF("sg-1", "vpc-1")), false, true},
+		{GROUPS(OF("sg-1", "vpc-1") "," OF("sg-2", "vpc-1")), false, false},
+		{GROUPS(OF("sg-1", "vpc-1") "," OF("sg-2", "vpc-1")), true, true},
+		{GROUPS(OF("sg-1", "vpc-1") "," OF("sg-2", "vpc-2")), true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct sg_training t;
+		struct sg_model m;
+		str_list on = {0};
+
+		read_model(&a, rows[i].text, &m);
+		if (rows[i].named)
+			on = groups_of(&m);
+		assert_int_equal(sg_train(&m, &usual, &on, &t, &err), rows[i].taken ? 0 : -1);
+		if (!rows[i].taken)
+			assert_int_equal(err.kind, ERR_USAGE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +419,7 @@ int main(void)
 		cmocka_unit_test(t_fix_lines),		cmocka_unit_test(t_group_of_the_cluster),
 		cmocka_unit_test(t_two_kinds_of_nodes), cmocka_unit_test(t_many_nodes),
 		cmocka_unit_test(t_bad_documents),	cmocka_unit_test(t_odd_members),
+		cmocka_unit_test(t_who_carries_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
