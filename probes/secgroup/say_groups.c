@@ -18,7 +18,9 @@ void sg_say_wishes(const struct sg_training *t, struct report *r)
 
 static bool differ(const char *x, const char *y) { return x && y && !streq(x, y); }
 
-static const char *place_apart(const struct sg_pair *p, const char **ret_a, const char **ret_b)
+/* *ret_far: EFA's traffic crosses neither zones nor VPCs, but subnets. */
+static const char *place_apart(const struct sg_pair *p, const char **ret_a, const char **ret_b,
+			       bool *ret_far)
 {
 	const struct sg_node *a = p->from->node, *b = p->to->node;
 	const struct {
@@ -31,6 +33,7 @@ static const char *place_apart(const struct sg_pair *p, const char **ret_a, cons
 		if (differ(places[i].a, places[i].b)) {
 			*ret_a = places[i].a;
 			*ret_b = places[i].b;
+			*ret_far = i + 1 < ARRAY_LEN(places);
 			return places[i].what;
 		}
 	return NULL;
@@ -38,7 +41,7 @@ static const char *place_apart(const struct sg_pair *p, const char **ret_a, cons
 
 static void fix_place(const struct sg_node *n, struct finding *f)
 {
-	finding_expect(f, "all nodes with EFA in one subnet");
+	finding_expect(f, "all nodes with EFA in one availability zone of one VPC");
 	finding_fix(f,
 		    "aws ec2 run-instances --image-id AMI --count N --instance-type %s --placement "
 		    "GroupName=training --network-interfaces "
@@ -48,6 +51,28 @@ static void fix_place(const struct sg_node *n, struct finding *f)
 		    n->groups.v[0]);
 }
 
+static void say_place(const struct sg_pair *p, const char *what, bool far, struct finding *f)
+{
+	const char *from = p->from->node->name, *to = p->to->node->name;
+
+	if (!far) {
+		finding_set(f, ST_INFO,
+			    "%s and %s are in different subnets: as long as these are of one "
+			    "zone, EFA passes between them, too",
+			    from, to);
+	} else if (p->efa == SG_EFA_YES) {
+		finding_set(f, ST_FAIL,
+			    "%s and %s are in different %s: EFA's traffic crosses neither zones "
+			    "nor VPCs; start the nodes in one (and in one placement group)",
+			    from, to, what);
+		fix_place(p->from->node, f);
+	} else {
+		finding_set(f, ST_INFO,
+			    "%s and %s are in different %s: no EFA between them, and more latency",
+			    from, to, what);
+	}
+}
+
 /* Once per two places, not once per two nodes. */
 void sg_say_places(const struct sg_training *t, struct report *r)
 {
@@ -55,10 +80,11 @@ void sg_say_places(const struct sg_training *t, struct report *r)
 
 	for (size_t i = 0; i < t->pairs.n; i++) {
 		const struct sg_pair *p = &t->pairs.v[i];
-		const char *a = NULL, *b = NULL, *what = place_apart(p, &a, &b), *subject;
+		const char *a = NULL, *b = NULL, *what, *subject;
+		bool again = false, far;
 		struct finding *f;
-		bool again = false;
 
+		what = place_apart(p, &a, &b, &far);
 		if (!what || strcmp(a, b) > 0)
 			continue;
 		subject = arena_printf(t->m->a, "%s, %s", a, b);
@@ -68,16 +94,7 @@ void sg_say_places(const struct sg_training *t, struct report *r)
 			continue;
 		*LIST_ADD(t->m->a, &said) = subject;
 		f = report_find(r, "cloud.subnet", subject);
-		finding_set(
-			f, p->efa == SG_EFA_YES ? ST_FAIL : ST_INFO,
-			p->efa == SG_EFA_YES
-				? "%s and %s are in different %s: EFA reaches only within one "
-				  "subnet; start the nodes in one (and in one placement group)"
-				: "%s and %s are in different %s: no EFA between them, and more "
-				  "latency",
-			p->from->node->name, p->to->node->name, what);
-		if (p->efa == SG_EFA_YES)
-			fix_place(p->from->node, f);
+		say_place(p, what, far, f);
 		report_add(r, f);
 	}
 }

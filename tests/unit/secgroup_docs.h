@@ -31,6 +31,9 @@
 	NODES(NODE("i-1", "10.0.0.1", "s-a", "z1", kind, IN_1) "," NODE("i-2", "10.1.0.2", "s-b",  \
 									"z2", kind, IN_1))
 
+#define BESIDE(kind)                                                                               \
+	NODES(NODE("i-1", "10.0.0.1", "s-a", "z1", kind, IN_1) "," NODE("i-2", "10.1.0.2", "s-b",  \
+									"z1", kind, IN_1))
 #define ENTRY(n, egress, proto, ports, action, cidr)                                               \
 	"{'RuleNumber':" #n ",'Egress':" #egress ",'Protocol':'" #proto "'" ports                  \
 	",'RuleAction':'" #action "','CidrBlock':'" cidr "'}"
