@@ -28,6 +28,9 @@ struct finding *drift_note(struct preflight *p, const char *key, const char *sub
 bool drift_same(struct preflight *p, const struct answers *all, const char *path);
 /* Their versions of windsock differ, and @others have not this one. */
 void drift_advise_version(struct preflight *p, struct finding *f, const host_list *others);
+/* Is it a machine that an earlier answer is of: one kernel, name and address? Of those that joined,
+ * it is no host of this run. */
+bool drift_is_twin(const struct answers *all, size_t at);
 /* Two that call themselves alike, and one that was named twice. */
 void drift_names(struct preflight *p, const struct answers *all);
 /* One name, and other addresses on some of them. */

@@ -50,6 +50,42 @@ static const char *own_name(const struct answer *x)
 	return !addr_parse(name, &ignored) || streq(name, x->hostname) ? NULL : name;
 }
 
+bool drift_is_twin(const struct answers *all, size_t at)
+{
+	const struct answer *x = &all->v[at];
+	const char *boot = json_get_str(x->data, "boot"), *addr = answer_address(x);
+
+	for (size_t i = 0; x->doc && boot && addr && i < at; i++) {
+		const struct answer *y = &all->v[i];
+		const char *theirs = answer_address(y);
+
+		if (y->doc && streq(x->hostname, y->hostname) && theirs && streq(addr, theirs) &&
+		    streq(boot, json_text(y->data, "boot")))
+			return true;
+	}
+	return false;
+}
+
+/* The line was pasted where it was printed, or twice on another: whoever else was meant to join
+ * was not asked. */
+static void tell_pasted(struct preflight *p, const struct answers *all)
+{
+	for (size_t i = 1; i < all->n; i++) {
+		struct finding *f;
+
+		if (!drift_is_twin(all, i))
+			continue;
+		f = tally_add(&p->t, S_HOSTS, stages[S_HOSTS].name, "drift.hostname",
+			      all->v[i].hostname);
+		tally_of_host(&p->t, all->v[i].host);
+		finding_set(f, ST_ERROR,
+			    "is the same machine as another one here: nothing is between them, and "
+			    "whatever else was meant by it was not asked");
+		finding_expect(f, "another machine");
+		finding_fix(f, "- paste the line of --serve on each other machine, once");
+	}
+}
+
 static void tell_twins(struct preflight *p, const struct answers *all, const struct kernel *v,
 		       size_t n)
 {
@@ -83,8 +119,10 @@ void drift_names(struct preflight *p, const struct answers *all)
 	struct kernel *v = arena_alloc(p->a, (all->n + 1) * sizeof(*v));
 	size_t n = 0;
 
+	if (p->crew)
+		tell_pasted(p, all);
 	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].doc && all->v[i].hostname)
+		if (all->v[i].doc && all->v[i].hostname && !(p->crew && drift_is_twin(all, i)))
 			v[n++] = (struct kernel){&all->v[i], json_get_str(all->v[i].data, "boot")};
 	qsort(v, n, sizeof(*v), by_name);
 	for (size_t i = 0, next; i < n; i = next) {

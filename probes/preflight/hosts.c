@@ -174,7 +174,7 @@ static void choose_usable(struct preflight *p, const struct answers *all)
 		const char *st = json_get_str(answer_stage(&all->v[i], S_INTERFACE), "status");
 
 		if (all->v[i].doc && (!st || !streq(st, "fail")) &&
-		    !names_has(&p->alone, all->v[i].host))
+		    !names_has(&p->alone, all->v[i].host) && !(p->crew && drift_is_twin(all, i)))
 			*LIST_ADD(p->a, &p->usable) = all->v[i].host;
 	}
 }

@@ -161,7 +161,8 @@ times=${REPEAT:-3}
     on all umount "$PWD/own"
 }
 
-serve() { # OPTIONS...: on node0, with node1 and node2 joining; the answer is in `answer`
+joining=(1 2)
+serve() { # OPTIONS...: on node0, with node1 and node2 joining (or $joining); the answer is in `answer`
     on 0 env "PATH=$BIN:$PATH" "$BIN/windsock" --serve --wait 2 "$@" >answer 2>said &
     serving=$!
     for ((i = 0; i < 200; i++)); do
@@ -169,8 +170,8 @@ serve() { # OPTIONS...: on node0, with node1 and node2 joining; the answer is in
         sleep 0.05
     done
     line=$(grep -o 'windsock join .*' said | head -n 1)
-    on 1 sh -c "PATH='$BIN':\$PATH; $line" >joined1 2>&1 &
-    on 2 sh -c "PATH='$BIN':\$PATH; $line" >joined2 2>&1
+    on "${joining[0]}" sh -c "PATH='$BIN':\$PATH; $line" >joined1 2>&1 &
+    on "${joining[1]}" sh -c "PATH='$BIN':\$PATH; $line" >joined2 2>&1
     code=0
     wait "$serving" || code=$?
 }
@@ -190,6 +191,23 @@ answered() { # CODE: what it said is in $output
     [ "$(jq -r '.data.parts.collectives.world.ranks | length' <<<"$output")" = 3 ]
     [[ $(<joined2) == *"the run is over"* ]]
     run ! pgrep -f 'windsock --serve'
+}
+
+@test "serve: a line pasted where it was printed is no pair, and no pass" {
+    same='"error \(.host) \(.fix[0])"'
+    told="error node0 paste the line of --serve on each other machine, once"
+    joining=(0 1) # the other one is tested
+    serve --quick --json
+    answered 3
+    [ "$(jq -r ".findings[] | select(.check == \"drift.hostname\") | $same" <<<"$output")" = "$told" ]
+    [ "$(jq -r '.findings[] | select(.check == "mesh.reach") | .status' <<<"$output")" = pass ]
+    [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node1 ]
+    joining=(0 0)
+    serve --json
+    answered 3
+    [ "$(jq -r "[.findings[] | select(.check == \"drift.hostname\") | $same] | unique[]" <<<"$output")" = "$told" ]
+    [ "$(jq -r '[.findings[] | select(.status == "skip") | .check] | join(",")' <<<"$output")" = stage.reach,stage.paths,stage.collectives,stage.training ]
+    [ "$(jq -r '.data.passing_nodes | length' <<<"$output")" = 0 ]
 }
 
 @test "serve: code that is not alike, and a name that one of them does not know" {
