@@ -114,13 +114,14 @@ static int find_address(const struct launch *L, union addr *ret, struct err *e)
 	return 0;
 }
 
-/* The same by every command: the line, whom it waits for, and what keeps them out. */
+/* The same by every command: the line (the run is nothing without it, so --quiet has it, too), whom
+ * it waits for, and what keeps them out. */
 static void tell_people(const struct launch *L)
 {
 	const char *command = L->o.argv[0], *slash = strrchr(command, '/');
 	struct unit_buf b;
 
-	log_say("paste this on each of the other machines:");
+	log_ask("paste this on each of the other machines:");
 	log_hint("%s", join_line(slash ? slash + 1 : command, &L->r->door, &L->token, L->a));
 	log_say("waiting for %u other machine%s, %s at most; port %u of this machine must be open "
 		"for %s",

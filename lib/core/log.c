@@ -104,6 +104,7 @@ static void say(enum log_level from, enum style style, const char *label, const 
 	} while (0)
 
 void log_say(const char *fmt, ...) { SAY(LOG_NORMAL, STYLE_NONE, ""); }
+void log_ask(const char *fmt, ...) { SAY(LOG_QUIET, STYLE_NONE, ""); }
 void log_warn(const char *fmt, ...) { SAY(LOG_QUIET, STYLE_YELLOW, "warning: "); }
 void log_error(const char *fmt, ...) { SAY(LOG_QUIET, STYLE_RED, ""); }
 void log_said(void) { the_log.said = true; }

@@ -10,6 +10,7 @@ enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE, LOG_DEBUG };
 
 void log_init(const char *tool, enum log_level level);
 void log_say(const char *fmt, ...) PRINTF(1, 2);   /* "ifprobe: ..."; not when quiet */
+void log_ask(const char *fmt, ...) PRINTF(1, 2);   /* what a person is to do now; always */
 void log_warn(const char *fmt, ...) PRINTF(1, 2);  /* "ifprobe: warning: ..."; even when quiet */
 void log_error(const char *fmt, ...) PRINTF(1, 2); /* always */
 void log_hint(const char *fmt, ...) PRINTF(1, 2);  /* the fix below it: lib/core/fix.h */

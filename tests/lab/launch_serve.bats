@@ -55,6 +55,15 @@ serving='
     [[ $stderr == *"waiting for 1 other machine, 100 ms at most; port 3333 of this machine must be open for it"* ]]
 }
 
+@test "--serve --quiet: the line to paste is there all the same, and no more" {
+    run -1 --separate-stderr mesh 1 'for command in portcheck ncclbench ddpsmoke windsock; do
+        timeout 20 ${1%/*}/$command --serve --quiet --wait-time 100ms
+    done'
+    [ "$(grep -c ": paste this on each of the other machines:" <<<"$stderr")" = 4 ]
+    [ "$(grep -c -- "-> .*join 10.77.0.1:29499 " <<<"$stderr")" = 4 ]
+    [[ $stderr != *"waiting for"* ]]
+}
+
 @test "portcheck --serve --port: where the one open port is another" {
     run -1 --separate-stderr mesh 1 '"$1" --serve --port 29500 --join-time 100ms --json'
     [[ $stderr == *" 10.77.0.1:29500 "* ]]

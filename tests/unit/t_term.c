@@ -176,6 +176,7 @@ static void talk_all(void)
 {
 	log_say("say %s", "a\033[2Jb\nc");
 	log_hint("with say");
+	log_ask("do it");
 	log_warn("careful");
 	log_hint("- with warning");
 	log_error("broken");
@@ -188,12 +189,12 @@ static void talk_all(void)
 static void log_levels(void **state)
 {
 	static const char *const want[] = {
-		[LOG_QUIET] = "t: warning: careful\n   - with warning\nt: broken\n",
-		[LOG_NORMAL] = "t: say a?[2Jb c\n  -> with say\nt: warning: careful\n"
+		[LOG_QUIET] = "t: do it\nt: warning: careful\n   - with warning\nt: broken\n",
+		[LOG_NORMAL] = "t: say a?[2Jb c\n  -> with say\nt: do it\nt: warning: careful\n"
 			       "   - with warning\nt: broken\n",
-		[LOG_VERBOSE] = "t: say a?[2Jb c\n  -> with say\nt: warning: careful\n"
+		[LOG_VERBOSE] = "t: say a?[2Jb c\n  -> with say\nt: do it\nt: warning: careful\n"
 				"   - with warning\nt: broken\nt: detail\n  -> with detail\n",
-		[LOG_DEBUG] = "t: say a?[2Jb c\n  -> with say\nt: warning: careful\n"
+		[LOG_DEBUG] = "t: say a?[2Jb c\n  -> with say\nt: do it\nt: warning: careful\n"
 			      "   - with warning\nt: broken\nt: detail\n  -> with detail\n"
 			      "t: debug: debug\n",
 	};
