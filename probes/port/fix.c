@@ -54,6 +54,9 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_LIMITED:
 		if (x->cause == CAUSE_DROPPED && way->paths && way->undo)
 			finding_fix(f, "sudo %s   # is it answered then?", way->undo);
+		if (x->cause == CAUSE_DROPPED && way->limits)
+			finding_fix(f, "portcheck %s   # alone: does that router say it then?",
+				    host);
 		fix_let_in(f, x->cause, way->source ? others_subnet(way->source, f->a) : "ADDRESS",
 			   host);
 		break;

@@ -70,6 +70,16 @@ static bool is_neighbour(const struct facts *f, const struct route *route)
 	       !(out->flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
+static void take_gateway(struct reach_way *way, const struct route *route, sa_family_t family)
+{
+	way->has_gateway = route->has_gateway;
+	way->gateway = (union addr){.sa.sa_family = family};
+	if (family == AF_INET)
+		memcpy(&way->gateway.v4.sin_addr, route->gateway, 4);
+	else
+		memcpy(&way->gateway.v6.sin6_addr, route->gateway, 16);
+}
+
 /* Policy rules may know the address that a packet leaves from, which is chosen before them. */
 static void look_again(struct facts *f, const struct port_target *t, int oif, struct reach_way *way)
 {
@@ -82,6 +92,7 @@ static void look_again(struct facts *f, const struct port_target *t, int oif, st
 	way->reachable = route.reachable;
 	if (!route.reachable)
 		way->why = route.why;
+	take_gateway(way, &route, t->addrs.v->sa.sa_family);
 	way->router = straight_router(&route, way->source, t->addrs.v, f->a);
 	if (way->router)
 		way->is_near = way->on_link = false;
@@ -102,6 +113,7 @@ static struct reach_way find_way(struct facts *f, const struct port_target *t,
 	way.is_near = is_neighbour(f, &route);
 	way.on_link = way.is_near && t->addrs.v->sa.sa_family == AF_INET;
 	way.oif = route.oif;
+	take_gateway(&way, &route, t->addrs.v->sa.sa_family);
 	way.why = route.why;
 	way.source = source_of(f, &route, t->addrs.v->sa.sa_family);
 	if (!way.source && o->source)
@@ -258,5 +270,6 @@ int reach_run(const target_list *targets, struct facts *f, const struct reach_op
 			take(&ret->v[i], &p[n++], ret, &ret->ways[ret->v[i].target - targets->v],
 			     f);
 		}
+	reach_spread(ret, targets, f->a);
 	return o->count > 1 ? repeat(ret, o, f->a, e) : 0;
 }

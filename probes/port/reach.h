@@ -34,9 +34,11 @@ struct reach {
 	const char *own_rule, *own_fix; /* what CAUSE_OWN_FIREWALL is (own.h), or NULL */
 	/* per target: how a packet to its first address leaves here */
 	struct reach_way {
-		bool reachable, on_link;	 /* on_link: a neighbour, IPv4, found by ARP */
-		bool is_near;			 /* a neighbour, whatever its family */
-		int oif;			 /* 0: not known */
+		bool reachable, on_link; /* on_link: a neighbour, IPv4, found by ARP */
+		bool is_near;		 /* a neighbour, whatever its family */
+		bool has_gateway;
+		int oif; /* 0: not known */
+		union addr gateway;
 		const char *why;		 /* when not */
 		const struct iface_addr *source; /* NULL: not known */
 		const char *router; /* it is in the network of @source, and leaves by this one */
@@ -44,9 +46,12 @@ struct reach {
 						 spanning tree holds back, or NULL */
 		const char *paths;	      /* what is known of several (own.h), or NULL */
 		bool by_port; /* ... and from some source ports it is answered, from others never */
-		const char *undo; /* takes away what keeps it from there (own.h), or NULL */
+		const char *limits; /* its router tells others that there is no way, or NULL */
+		const char *undo;   /* takes away what keeps it from there (own.h), or NULL */
 	} * ways;
 };
+/* What a router has said of one port of an address goes for its silent ones: reach_run() does. */
+void reach_spread(struct reach *r, const target_list *targets, struct arena *a);
 /* A figure as programs are told it: a float's digits behind these are made up. */
 static inline double thousandths(float x) { return round((double)x * 1000) / 1000; }
 /* So many results, from @from on, are of one address of one target. */

@@ -111,6 +111,8 @@ static const char *cause_text(const struct fold *d, const struct reach *r,
 				    port_cause_text(x->cause), way->unlinked, way->waits);
 	if (x->cause == CAUSE_ROUTER && way->router)
 		return arena_printf(a, "%s: %s", port_cause_text(x->cause), way->router);
+	if (x->cause == CAUSE_DROPPED && way->limits)
+		return arena_printf(a, "%s; %s", port_cause_text(x->cause), way->limits);
 	if ((x->cause == CAUSE_PATHS || x->cause == CAUSE_DROPPED) && way->paths)
 		return arena_printf(a, x->cause == CAUSE_PATHS ? "%s: %s" : "%s; %s",
 				    port_cause_text(x->cause), way->paths);

@@ -70,6 +70,17 @@ unvpn() { # NODE
     on 0 sh -c 'nft delete table ip m; ip rule del fwmark 7 lookup 100'
 }
 
+@test "routes: a router that says so only so often: its word for one port goes for all of them" {
+    alone portcheck 10.99.0.77 10.99.0.78 10.99.0.79 --silence 1s --json
+    [ "$status" = 1 ]
+    told=$(jq -r '[.data.targets[] | select(.to == "10.99.0.77") | "\(.state) \(.cause)"] | unique[]' <<<"$output")
+    [ "$told" = "unreachable a router says that there is no route to it" ]
+    [ "$(jq '[.findings[] | select(.subject | startswith("10.99.0.77:"))] | length' <<<"$output")" = 1 ]
+    # of the last one it had no answer left
+    [ "$(jq -r '.findings[-1].message' <<<"$output")" = "filtered: no answer at all: a security group, or a firewall that drops; or 10.77.255.254, which had said of 10.99.0.77 that there is no route to it, says so only so often" ]
+    [ "$(jq -r '.findings[-1].fix[0]' <<<"$output")" = "portcheck 10.99.0.79   # alone: does that router say it then?" ]
+}
+
 @test "routes: of several rules for a mark nobody is to take one away" {
     on 0 sh -c "$mark; ip rule add priority 500 fwmark 7 lookup 200; ip rule add priority 400 fwmark 7 iif eth0 lookup main"
     alone portcheck node1 --silence 1s --json
