@@ -2,8 +2,10 @@
 #include "lib/cluster/launch_world.h"
 
 #include "lib/core/interrupt.h"
+#include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/host/hostname.h"
+#include "lib/host/listen.h"
 
 enum { AGAIN_MS = 250 };
 
@@ -60,4 +62,29 @@ int meeting_master(struct meeting *m, struct err *e)
 	for (size_t i = 0; i < m->nothers; i++)
 		m->others[i] = (struct rdzv_way){.server = got.addrs.v[i + 1]};
 	return 0;
+}
+
+static const char *holder_of(uint16_t port, struct arena *a)
+{
+	holder_list l = {0};
+
+	holders_read(port, a, &l);
+	if (!l.n)
+		return "somebody";
+	return l.v->command ? arena_printf(a, "%s (pid %d)", l.v->command, l.v->pid)
+			    : arena_printf(a, "a process of user %u", l.v->uid);
+}
+
+/* We go round a port that is taken, and rank 0 goes at once to where it is; a job cannot. */
+void meeting_look_at_port(struct meeting *m)
+{
+	uint16_t asked = addr_port(&m->join.server), got = m->run->server.port;
+
+	m->join.first = got - asked;
+	if (got == asked || asked != m->run->world.master_port)
+		return;
+	log_warn("port %u is taken here by %s: these ranks meet at port %u, and a job would not "
+		 "begin",
+		 asked, holder_of(asked, m->a), got);
+	log_hint("export MASTER_PORT=$(portcheck --free)   # the same for all ranks");
 }

@@ -173,14 +173,15 @@ static int host_foreign(struct meeting *m, struct err *e)
 	addr_set_port(&any4, port);
 	if (is_for_us_alone(m))
 		return host_alone(m, e);
+	if (meeting_host(m, &any, m->join.ports, e) &&
+	    meeting_host(m, &any4, m->join.ports, e)) /* a host without IPv6 */
+		return -1;
 	if (!m->sealed)
 		meeting_note(m,
 			     "whoever reaches port %u of this host can take part in this run; "
 			     "set the same WINDSOCK_TOKEN for every rank to prevent that",
-			     port);
-	if (!meeting_host(m, &any, m->join.ports, e))
-		return 0;
-	return meeting_host(m, &any4, m->join.ports, e); /* a host without IPv6 */
+			     m->run->server.port);
+	return 0;
 }
 
 static int meet_foreign(struct meeting *m, struct err *e)
@@ -204,8 +205,11 @@ static int meet_foreign(struct meeting *m, struct err *e)
 		return -1;
 	finish_ways(m, port);
 	m->join.ports = PORTS;
-	if (w->rank == 0 && host_foreign(m, e) < 0)
-		return -1;
+	if (w->rank == 0) {
+		if (host_foreign(m, e) < 0)
+			return -1;
+		meeting_look_at_port(m);
+	}
 	m->data_addr = addr_class(&m->join.server) == ADDR_LOOPBACK && w->local_size == w->size
 			       ? "127.0.0.1"
 			       : agent_data_addr(&m->join.server, m->a);

@@ -27,6 +27,8 @@ void meeting_note(struct meeting *m, const char *fmt, ...) PRINTF(2, 3);
 int meeting_host(struct meeting *m, const union addr *at, unsigned ports, struct err *e) MUST_CHECK;
 /* All addresses of MASTER_ADDR, without a port. */
 int meeting_master(struct meeting *m, struct err *e) MUST_CHECK;
+/* The rendezvous is kept here by now: where the port that was given is taken, who has it. */
+void meeting_look_at_port(struct meeting *m);
 /* --init file://: rank 0 writes where it is and the run's token, the others read it. */
 int meeting_by_file(struct meeting *m, struct err *e) MUST_CHECK;
 void meeting_end_file(struct world_run *r); /* rank 0's, if there is one */

@@ -71,6 +71,8 @@ static struct rdzv_door *doors(struct rdzv *r)
 	for (size_t i = 0; i < r->o.nothers; i++)
 		v[i + 1].to =
 			(struct rdzv_way){r->o.others[i].server, keep(r, r->o.others[i].data_addr)};
+	for (size_t i = 0; i < 1 + r->o.nothers; i++)
+		v[i].tries = r->o.first;
 	return v;
 }
 

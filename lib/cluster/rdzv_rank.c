@@ -94,12 +94,13 @@ static unsigned ports(const struct rdzv *r) { return r->o.ports ? r->o.ports : 1
 
 static void retry(struct rdzv *r);
 
-/* A door that nobody opens must leave time for the others. */
+/* A door that nobody opens must leave time for the others, and a port at which somebody else takes
+ * us in and says nothing, for those behind it. */
 static uint64_t patience_ns(const struct rdzv *r)
 {
 	uint64_t part = r->o.deadline_ns / (2 * r->ndoors);
 
-	return r->ndoors > 1 && part < CONNECT_NS ? part : CONNECT_NS;
+	return (r->ndoors > 1 || ports(r) > 1) && part < CONNECT_NS ? part : CONNECT_NS;
 }
 
 static void begin_round(struct rdzv *r)
@@ -183,6 +184,14 @@ static void on_open(struct channel *c)
 	(void)!channel_send(c, RDZV_JOIN, buf, w.n); /* -1: on_closed comes */
 }
 
+/* Of several ports people know the first one, which was typed: the others' refusals are no news. */
+static bool is_news(const struct rdzv *r)
+{
+	const struct rdzv_door *d = &r->doors[r->door];
+
+	return !*d->trouble || (d->tries - 1) % ports(r) == 0;
+}
+
 static void on_closed(struct channel *c, const struct err *why)
 {
 	struct rdzv *r = rank_of(c);
@@ -195,7 +204,7 @@ static void on_closed(struct channel *c, const struct err *why)
 	}
 	if (c->error == EPROTO)
 		rdzv_stranger(r, why->msg);
-	else if (!r->was_stranger && !r->was_early)
+	else if (!r->was_stranger && !r->was_early && is_news(r))
 		keep_trouble(r, why->msg);
 	r->strangers = r->was_stranger ? r->strangers + 1 : 0;
 	r->was_stranger = r->was_early = false;

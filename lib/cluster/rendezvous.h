@@ -109,7 +109,8 @@ struct rdzv_way {
 };
 struct rdzv_join_opts {
 	union addr server;	       /* with port */
-	unsigned ports;		       /* as the server's; each is tried in turn */
+	unsigned ports;		       /* as the server's; each is tried in turn, */
+	unsigned first;		       /* and this one first: 0 is the server's own, 1 the next */
 	const struct rdzv_way *others; /* more addresses, tried in turn where one does not answer */
 	size_t nothers;
 	const struct token *token;

@@ -1,12 +1,12 @@
 #include "probes/port/local.h"
 
 #include "lib/host/free_port.h"
+#include "lib/host/listen.h"
 #include "lib/host/nat.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/iface/facts.h"
 #include "probes/port/fix.h"
-#include "probes/port/listen.h"
 
 enum { FEW_PORTS = 4096, PEER_PORTS = 40 };
 

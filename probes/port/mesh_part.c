@@ -2,9 +2,9 @@
  * reverse-path filters, answers of its own that never arrived. */
 #include "probes/port/mesh_self.h"
 
+#include "lib/host/listen.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
-#include "probes/port/listen.h"
 
 uint64_t mesh_counted(const char *name)
 {

@@ -15,6 +15,20 @@ load ../wait.sh
     ((SECONDS - start < 28)) # each waited 30 s without it
 }
 
+@test "--init: a port that is taken by somebody who says nothing: who it is, and the ranks meet all the same" {
+    local port holder
+    port=$(free_port)
+    python3 -c "import socket, time; s = socket.create_server(('', $port)); time.sleep(60)" 3>&- &
+    holder=$!
+    wait_for 15 sh -c "ss -ltn | grep -q :$port"
+    "$BIN/ncclbench" --init "tcp://127.0.0.1:$port" --rank 1 --world-size 2 --deadline 4s -b 8 -e 8 >/dev/null 2>&1 3>&- &
+    run --separate-stderr "$BIN/ncclbench" --init "tcp://127.0.0.1:$port" --rank 0 --world-size 2 --deadline 4s -b 8 -e 8 --quiet
+    kill "$holder"
+    wait
+    [ "$status" = 0 ] || { echo "$output $stderr"; false; }
+    [[ $stderr == *"warning: port $port is taken here by python3 (pid $holder): these ranks meet at port "*", and a job would not begin"*"-> export MASTER_PORT=\$(portcheck --free)   # the same for all ranks"* ]]
+}
+
 @test "--rank and --world-size go with --init" {
     for args in "--rank 1" "--world-size 2"; do
         # shellcheck disable=SC2086

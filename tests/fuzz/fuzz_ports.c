@@ -1,5 +1,5 @@
 /* Any text as a list of ports, as an operand, and as a line of /proc/net/tcp. */
-#include "probes/port/listen.h"
+#include "lib/host/listen.h"
 #include "probes/port/targets.h"
 
 static void expect(bool truth)

@@ -1,7 +1,7 @@
 /* errno, time and ICMP to state and cause; and who listens, from /proc's lines. */
+#include "lib/host/listen.h"
 #include "probes/port/cause.h"
 #include "probes/port/firewall.h"
-#include "probes/port/listen.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "probes/port/listen.h"
+#include "lib/host/listen.h"
 
 #include "lib/host/sysroot.h"
 

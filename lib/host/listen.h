@@ -1,5 +1,5 @@
-#ifndef PROBES_PORT_LISTEN_H
-#define PROBES_PORT_LISTEN_H
+#ifndef LIB_HOST_LISTEN_H
+#define LIB_HOST_LISTEN_H
 /* Who listens on a port of this host: /proc/net/tcp and tcp6, and the process behind it. */
 #include "lib/core/arena.h"
 #include "lib/net/addr.h"
