@@ -16,7 +16,7 @@
 struct config {
 	struct preflight_ask ask;
 	char **argv;
-	const char *missing; /* --serve: why nobody ran; NULL: nobody said so */
+	struct serve_missing missing; /* --serve: why nobody ran */
 };
 
 static const char about[] =
@@ -198,7 +198,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 		say_started(&p);
 	(void)setenv(WORLD_NO_RANK, "1", 1); /* nor is a part a rank of the job that started us */
 	if (q->serve)
-		return c->missing ? serve_missing(p.r, c->missing) : serve_member(&p, e);
+		return c->missing.why ? serve_tell_missing(p.r, &c->missing) : serve_member(&p, e);
 	return q->hosts ? run_hosts(&p, e) : run_here(&p, e);
 }
 

@@ -35,6 +35,7 @@ static void send_end(struct relay *r, const struct launch_result *end, const cha
 		relay_send(r, relay_error("broke", &e));
 	json_num(event, "code", end->code);
 	json_str(event, "failure", end->failure);
+	json_str(event, "fix", end->fix);
 	for (size_t i = 0; i < end->nhosts; i++) {
 		cJSON *o = json_push_object(hosts);
 

@@ -192,7 +192,7 @@ static void judge_ranks(const struct story *s)
 		verdict_lost(s->r, s, s->lost, burnin_lost(s, how_lost(s)), NULL);
 	} else if (s->failure && !s->host_trouble.n && !s->error.kind) {
 		(void)reason_check(s->a, s->failure, &told);
-		verdict_lost(s->r, s, -1, told, reason_carried(s->a, s->failure));
+		verdict_lost(s->r, s, -1, told, s->failure_fix ?: reason_carried(s->a, s->failure));
 	}
 }
 

@@ -189,7 +189,7 @@ static void say_failure(struct report *r, const struct launch_result *l, const s
 	bool began = *last || h->names.n;
 	const char *told, *check = reason_check(report_arena(r), l->failure, &told);
 	const char *sentence = with_cause(reason_essence(told), began, h, report_arena(r));
-	const char *fix = check ? reason_carried(report_arena(r), l->failure) : NULL;
+	const char *fix = check ? reason_carried(report_arena(r), l->failure) : l->fix;
 	const char *missing_check = began ? "rank.alive" : "rank.joined";
 	struct finding *f =
 		report_find(r, check ?: missing_check, subject(report_arena(r), sentence));

@@ -83,6 +83,7 @@ struct launch_rank {
 struct launch_result {
 	int code;	     /* of all ranks: 1 beats 4 beats 3 beats 0; a lost rank is a 1 */
 	const char *failure; /* what everybody was told, or why nothing began; NULL: healthy */
+	const char *fix;     /* of a failure that we know more of: some did not join; or NULL */
 	union addr door;     /* serve: where others were told to join; no family: they were not */
 	size_t nhosts, nranks;
 	struct launch_host *hosts;

@@ -175,8 +175,12 @@ static const char *who_joined(const struct launch *L)
 static void on_nobody(struct loop *l, struct timer *t UNUSED)
 {
 	struct launch *L = CONTAINER_OF(l, struct launch, loop);
+	struct addr_text door;
 	struct unit_buf b;
 
+	L->r->fix = arena_printf(
+		L->a, "portcheck %s   # on a machine where the line was pasted: is the way free?",
+		addr_print_port(&L->r->door, &door));
 	L->r->failure = arena_printf(L->a, "%s within %s%s%s", who_joined(L),
 				     format_duration(&b, L->o.serve_ns), L->refused ? "; " : "",
 				     L->refused ?: "");

@@ -149,14 +149,13 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 static void nobody_came(const struct mesh_opts *o, const struct launch_result *got,
 			struct report *r)
 {
-	struct addr_text door;
 	struct finding *f = report_find(r, "host.answer", "joiners");
 
 	finding_set(f, ST_FAIL, "%s", got->failure);
 	finding_expect(f, "the line pasted on %u other machine%s", o->joiners,
 		       o->joiners == 1 ? "" : "s");
-	finding_fix(f, "portcheck %s   # on a machine where the line was pasted: is the way free?",
-		    addr_print_port(&got->door, &door));
+	if (got->fix)
+		finding_fix(f, "%s", got->fix);
 	finding_fix(f, "portcheck --serve%s   # again; --wait-time gives people longer",
 		    serve_again(o, f->a));
 	report_add(r, f);

@@ -5,8 +5,8 @@
 #include "lib/core/log.h"
 #include "probes/preflight/crew.h"
 
-bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code, const char **ret_missing,
-	       struct err *e)
+bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code,
+	       struct serve_missing *ret, struct err *e)
 {
 	const struct launch_opts o = {.serve = true,
 				      .serve_port = (uint16_t)s->port,
@@ -22,26 +22,29 @@ bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code, const
 	if (launch_run(&o, a, &r, e) || (!r.failure && !r.nranks && interrupt_err(e)))
 		return false;
 	*ret_code = r.code;
-	*ret_missing = r.failure;
+	*ret = (struct serve_missing){r.failure, r.fix};
 	if (r.nranks && r.failure)
 		log_error("%s", r.failure);
 	return r.nranks;
 }
 
-static int tell(struct report *r, const char *what, const char *fix)
+/* @first: or NULL. */
+static int tell(struct report *r, const char *what, const char *first, const char *fix)
 {
 	struct finding *f = report_find(r, "host.answer", "all hosts");
 
 	finding_set(f, ST_FAIL, "%s", what);
 	finding_expect(f, "as many machines join as --wait says, and stay");
+	if (first)
+		finding_fix(f, "%s", first);
 	finding_fix(f, "%s", fix);
 	report_add(r, f);
 	return 0;
 }
 
-int serve_missing(struct report *r, const char *missing)
+int serve_tell_missing(struct report *r, const struct serve_missing *m)
 {
-	return tell(r, missing,
+	return tell(r, m->why, m->fix,
 		    "windsock --serve   # prints that line; --wait N: for so many machines, "
 		    "--wait-time TIME: for so long");
 }
@@ -53,7 +56,7 @@ int serve_member(struct preflight *p, struct err *e)
 
 	if (rc && p->lost) {
 		*e = (struct err){0}; /* it is the cluster's */
-		return tell(p->r, p->lost, SERVE_AGAIN);
+		return tell(p->r, p->lost, NULL, SERVE_AGAIN);
 	}
 	if (!rc && !leads) { /* nobody reads it, but a report of nothing would be an error */
 		struct finding *f = report_find(p->r, "host.answer", NULL);

@@ -51,6 +51,12 @@ serving='
         timeout 20 ${1%/*}/windsock --serve --wait 3 --wait-time 100ms --port 3334'
     [[ $stderr == *"waiting for 3 other machines, 100 ms at most; port 3334 of this machine must be open for them"* ]]
     [[ $output == *"none of the 3 other machines joined within 100 ms"* ]]
+    # and the same is to be done
+    way='   # on a machine where the line was pasted: is the way free?'
+    for port in 29499 3333 3334; do
+        [[ $output$stderr == *"-> portcheck 10.77.0.1:$port$way"* ]]
+    done
+    [[ $output != *wchan* ]]
     [[ $stderr == *"waiting for 2 other machines, 100 ms at most; port 29499 of this machine must be open for them"* ]]
     [[ $stderr == *"waiting for 1 other machine, 100 ms at most; port 3333 of this machine must be open for it"* ]]
 }
