@@ -16,7 +16,9 @@
 enum { DEV_MARKS = 256 }; /* a stream takes about a thousand entries before it makes one wait */
 struct dev {
 	const char *kind; /* "host memory", "NVIDIA H200" */
-	bool is_lost;	  /* a call was left that may hold the driver's locks: no other is made */
+	/* A call was left that may hold the driver's locks, or work that does not end, which frees
+	 * would wait for: no other call is made. */
+	bool is_lost;
 	int (*alloc)(struct dev *d, size_t n, void **ret, struct err *e);
 	void (*free)(struct dev *d, void *p);
 	void (*clear)(struct dev *d, void *p, size_t n); /* to what no pattern has */

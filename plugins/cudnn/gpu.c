@@ -2,6 +2,7 @@
 
 #include "bench/dev/dev.h"
 #include "bench/plugin/image.h"
+#include "bench/plugin/leave.h"
 #include "lib/core/units.h"
 
 #include <sched.h>
@@ -64,7 +65,7 @@ int gpu_alloc(size_t bytes, void **ret, struct err *e)
 
 void gpu_free(void *p)
 {
-	if (p)
+	if (p && !gpu.is_lost)
 		(void)cuMemFree(gpu_at(p));
 }
 
@@ -80,7 +81,7 @@ int gpu_alloc_host(size_t bytes, void **ret, struct err *e)
 
 void gpu_free_host(void *p)
 {
-	if (p)
+	if (p && !gpu.is_lost)
 		(void)cuMemFreeHost(p);
 }
 
@@ -100,19 +101,23 @@ int gpu_fetch(void *to, const void *from, size_t bytes, CUstream s, struct err *
 
 /* --- work ------------------------------------------------------------------------------- */
 
+static int lose(const char *what, struct err *e)
+{
+	gpu.is_sick = gpu.is_lost = true;
+	leave_for_good();
+	err_set(e, ERR_SYS, "%s did not finish within %.0f s on %s (GPU %d)", what,
+		(double)gpu.deadline_ns / 1e9, gpu.name, gpu.number);
+	return err_hint(e, "nvidia-smi; dmesg | grep -i xid; --deadline allows more");
+}
+
 int gpu_wait(CUstream s, CUevent ev, const char *what, struct err *e)
 {
 	uint64_t until = now_ns() + gpu.deadline_ns;
 	CUresult r;
 
 	while ((r = ev ? cuEventQuery(ev) : cuStreamQuery(s)) == CUDA_ERROR_NOT_READY) {
-		if (now_ns() > until) {
-			gpu.is_sick = true;
-			err_set(e, ERR_SYS, "%s did not finish within %.0f s on %s (GPU %d)", what,
-				(double)gpu.deadline_ns / 1e9, gpu.name, gpu.number);
-			return err_hint(e,
-					"nvidia-smi; dmesg | grep -i xid; --deadline allows more");
-		}
+		if (gpu.is_lost || now_ns() > until)
+			return lose(what, e);
 		(void)sched_yield();
 	}
 	return r == CUDA_SUCCESS ? 0 : gpu_failed(what, r, e);

@@ -32,7 +32,8 @@ struct gpu {
 	enum engine_precision precision;
 	bool tf32;
 	bool is_sick;
-	float scale; /* of the loss, for 16 bit types */
+	bool is_lost; /* it has not ended its work in time: what frees memory would wait for that */
+	float scale;  /* of the loss, for 16 bit types */
 	uint64_t deadline_ns;
 	CUcontext context;
 	CUstream stream, copies; /* @copies: gradients on their way to the host */

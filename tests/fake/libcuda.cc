@@ -34,7 +34,8 @@
  *
  * As strict as a driver may be: calls want a context that is current in their thread, and a
  * process that has called cuInit itself; copies stay within what was allocated; streams and
- * events are used from their creation to their end.
+ * events are used from their creation to their end; and who frees memory waits for all that the
+ * GPU was given, also for ever.
  */
 #include <cuda.h>
 
@@ -131,6 +132,15 @@ void fake_advance()
 	}
 }
 fake_graph **fake_captured(CUstream s) { return &of(s)->captured; }
+void fake_wait_for_all(void)
+{
+	auto is_idle = [](const stream *s) { return s->queue.empty(); };
+
+	for (fake_advance();
+	     fake_mode("busy") || !std::all_of(streams.begin(), streams.end(), is_idle);
+	     fake_advance())
+		usleep(50);
+}
 bool fake_is_full(CUstream s) { return of(s)->queue.size() >= 1024; }
 bool fake_is_alive(const void *x) { return alive.count(x); }
 bool fake_captures(void)

@@ -34,7 +34,8 @@ CUresult fake_put(CUstream s, work w);
 fake_graph **fake_captured(CUstream s); /* what it is captured into; *: NULL if it is not */
 void fake_spoil_captures(void);		/* of all streams */
 bool fake_captures(void);		/* is one captured? */
-bool fake_is_full(CUstream s);		/* a launch waits for room */
+void fake_wait_for_all(void);  /* that was ever given to the GPU: as who frees memory does */
+bool fake_is_full(CUstream s); /* a launch waits for room */
 bool fake_is_alive(const void *stream_or_event);
 CUresult fake_enqueue(CUstream s, std::function<void()> run);
 void fake_advance(); /* all streams, as far as they come */

@@ -81,7 +81,7 @@ OUT CUresult cuMemFree_v2(CUdeviceptr p)
 	outside("cuMemFree");
 	if (!taken.count(reinterpret_cast<char *>(p)))
 		return fake_refuse("memory is freed that is not its own", CUDA_ERROR_INVALID_VALUE);
-	fake_advance();
+	fake_wait_for_all();
 	taken.erase(reinterpret_cast<char *>(p));
 	free(reinterpret_cast<void *>(p));
 	return CUDA_SUCCESS;
@@ -137,7 +137,7 @@ OUT CUresult cuMemFreeHost(void *p)
 	READY();
 	if (!pinned.count(static_cast<char *>(p)))
 		return fake_refuse("memory is freed that is not its own", CUDA_ERROR_INVALID_VALUE);
-	fake_advance();
+	fake_wait_for_all();
 	pinned.erase(static_cast<char *>(p));
 	if (p == batch_at)
 		batch.clear();

@@ -1,5 +1,6 @@
 #include "bench/plugin/nccl/cuda.h"
 
+#include "bench/plugin/leave.h"
 #include "bench/plugin/nccl/newer.h"
 #include "lib/core/units.h"
 
@@ -92,25 +93,31 @@ bool gpu_owns(const struct gpu_dev *g, const void *p)
 
 /* --- work on the stream ------------------------------------------------------------------ */
 
-/* Everything above, which a GPU that hangs would wait for without end. */
-static CUresult drain(struct gpu_dev *g)
+CUresult gpu_drain(struct gpu_dev *g, uint64_t within_ns)
 {
-	uint64_t until = now_ns() + g->deadline_ns;
+	uint64_t until = now_ns() + within_ns;
 	CUresult r;
 
 	if (g->dev.is_lost)
 		return CUDA_ERROR_DEINITIALIZED;
 	while ((r = cuStreamQuery(g->stream)) == CUDA_ERROR_NOT_READY) {
-		if (now_ns() > until)
+		if (now_ns() > until) {
+			g->dev.is_lost = true;
+			leave_for_good();
 			return CUDA_ERROR_LAUNCH_TIMEOUT;
+		}
 		(void)sched_yield();
 	}
 	return r;
 }
 
+/* Everything above, which a GPU that hangs would wait for without end. */
+static CUresult drain(struct gpu_dev *g) { return gpu_drain(g, g->deadline_ns); }
+
 CUresult gpu_send(struct gpu_dev *g, CUdeviceptr to, const void *from, size_t n)
 {
-	CUresult r = cuMemcpyHtoDAsync(to, from, n, g->stream);
+	CUresult r = g->dev.is_lost ? CUDA_ERROR_DEINITIALIZED
+				    : cuMemcpyHtoDAsync(to, from, n, g->stream);
 
 	return r == CUDA_SUCCESS ? drain(g) : r;
 }

@@ -43,6 +43,8 @@ bool gpu_owns(const struct gpu_dev *g, const void *p);
 /* On the stream; both wait until it is done, but not longer than the deadline. */
 CUresult gpu_send(struct gpu_dev *g, CUdeviceptr to, const void *from, size_t n);
 CUresult gpu_fetch(struct gpu_dev *g, void *to, CUdeviceptr from, size_t n);
+/* Until all that is on the stream is done; of what is not by then the GPU is lost. */
+CUresult gpu_drain(struct gpu_dev *g, uint64_t within_ns);
 /* Keeps the first failure of what cannot report one itself. */
 void gpu_note(struct gpu_dev *g, const char *what, CUresult r);
 

@@ -68,6 +68,13 @@ ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q);
 /* What calls have left behind in a communicator with nothing under way. */
 void nccl_calls_done(struct nccl_comm *c);
 
+/* --- abort.c --- */
+/*
+ * After a failure: all of the family. @first is what the GPU is at: giving back the memory of
+ * another one would wait for its kernel.
+ */
+void nccl_abort_all(struct nccl_comm *first);
+
 /* --- ask.c --- */
 /* Of a root, before it asks NCCL for anything. */
 int nccl_ask_begin(struct nccl_comm *c, const struct comm_world *w, struct err *e) MUST_CHECK;

@@ -36,7 +36,7 @@ void gpu_clear(struct dev *d, void *p, size_t n)
 {
 	struct gpu_dev *g = gpu_of(d);
 
-	if (n)
+	if (n && !d->is_lost)
 		gpu_note(g, "cuMemsetD8", cuMemsetD8Async(gpu_at(p), 0xa5, n, g->stream));
 }
 

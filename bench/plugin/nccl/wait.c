@@ -14,28 +14,11 @@ enum {
 	NEWS_MS = 3000,
 };
 
-static void abort_one(struct nccl_comm *c)
-{
-	if (c->handle && !c->gpu->dev.is_lost) /* else the peers' kernels would wait for ours */
-		(void)ncclCommAbort(c->handle);
-	c->handle = NULL;
-}
-
-/*
- * @c is first: it is what the GPU is at. Giving back the memory of another one would wait
- * for its kernel.
- */
 int nccl_fail(struct nccl_comm *c, const char *what, struct err *e)
 {
-	struct nccl_comm *root = c->root;
-
-	nccl_capture_forget(&c->comm);
-	abort_one(c);
-	for (struct nccl_comm *f = root; f; f = f->next)
-		abort_one(f);
-	root->busy = NULL;
 	(void)what;
-	*e = root->failure;
+	nccl_abort_all(c);
+	*e = c->root->failure;
 	return -1;
 }
 
