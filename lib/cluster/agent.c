@@ -16,6 +16,7 @@
 #include "lib/core/units.h"
 #include "lib/core/version.h"
 #include "lib/core/wait.h"
+#include "lib/net/peer_user.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,12 +45,17 @@ static void say_hello(struct agent *g)
 	link_send(&g->link, SAY_HELLO, buf, w.n);
 }
 
+/* Our ranks are ours. Where the kernel does not say whose a connection is, there may be a few more
+ * than there are ranks: who says nothing makes room for who comes later. */
 static void on_accept(struct listener *l, int fd, const union addr *from UNUSED)
 {
 	struct agent *g = CONTAINER_OF(l, struct agent, listener);
+	bool is_full = g->streams.n >= 2u * (unsigned)g->orders.count + STRANGERS_MAX;
 	struct err ignored;
+	uid_t user;
 
-	if (g->streams.n >= 2u * (unsigned)g->orders.count + STRANGERS_MAX)
+	if ((peer_user(fd, &user) && user != geteuid()) ||
+	    (is_full && !streams_make_room(&g->streams)))
 		(void)close(fd); /* somebody else on this host, trying */
 	else
 		(void)!stream_new(&g->streams, fd, 0, &ignored);

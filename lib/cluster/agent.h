@@ -86,6 +86,8 @@ struct streams {
 /* Takes over @fd (connected or connecting, not blocking). id 0: a new one, and the other side is
  * told. */
 int stream_new(struct streams *s, int fd, uint32_t id, struct err *e) MUST_CHECK;
+/* Ends the oldest whose owner has said nothing yet. False: there is none. */
+bool streams_make_room(struct streams *s);
 /* STREAM_DATA and STREAM_CLOSE */
 int streams_message(struct streams *s, uint16_t type, struct wire_in *in);
 void streams_done(struct streams *s);

@@ -16,6 +16,7 @@ struct stream {
 	struct streams *of;
 	struct stream *next;
 	uint32_t id;
+	bool spoke;  /* its owner */
 	bool ending; /* the other side closed: only what is queued is left to send */
 	struct bytes queue;
 };
@@ -69,6 +70,7 @@ static void take_in(struct stream *st)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	st->spoke |= n > 0;
 	if (n > 0 && !st->ending)
 		link_sendf(st->of->link, STREAM_DATA, st->id, buf, (size_t)n);
 	else if (n <= 0)
@@ -103,6 +105,17 @@ int stream_new(struct streams *s, int fd, uint32_t id, struct err *e)
 	if (!id)
 		link_sendf(s->link, STREAM_OPEN, st->id, NULL, 0);
 	return 0;
+}
+
+bool streams_make_room(struct streams *s)
+{
+	struct stream *oldest = NULL;
+
+	for (struct stream *st = s->first; st; st = st->next) /* the youngest is in front */
+		oldest = st->spoke ? oldest : st;
+	if (oldest)
+		stream_end(oldest);
+	return oldest != NULL;
 }
 
 static int queue(struct stream *st, const void *data, size_t n)
