@@ -1,9 +1,10 @@
 #include "bench/comm/tcp_door.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 
-enum { STRANGERS_MAX = 64 };
+enum { STRANGERS_MAX = 64, SILENT_S = 30 };
 
 struct stranger {
 	struct io io;
@@ -22,6 +23,14 @@ int tcp_tie(int fd, const char *device, struct err *e)
 	return err_hint(e, "Linux 5.7 or newer, or root");
 }
 
+/* Whoever comes speaks first: until then the kernel keeps it, if it can. */
+static void wait_for_words(int fd)
+{
+	int seconds = SILENT_S;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof(seconds));
+}
+
 int tcp_door_open(const struct tcp_opts *o, int *ret_fd, struct err *e)
 {
 	union addr at = o->at;
@@ -36,6 +45,7 @@ int tcp_door_open(const struct tcp_opts *o, int *ret_fd, struct err *e)
 		return errno == EADDRNOTAVAIL ? err_hint(e, "`ip -br address` has those of cards")
 					      : -1;
 	}
+	wait_for_words(fd);
 	*ret_fd = fd;
 	fd = -1;
 	return 0;
@@ -122,6 +132,9 @@ static void on_knock(struct loop *l, struct io *io, uint32_t events UNUSED)
 	d->nstrangers++;
 	if (loop_add(l, &s->io, EPOLLIN, &ignored))
 		d->failed(d, "cannot watch a connection", errno);
+	else
+		on_greeting(l, &s->io,
+			    EPOLLIN); /* one of ours is no stranger, however many knock */
 }
 
 int tcp_door_watch(struct tcp_door *d, struct loop *l, struct err *e)

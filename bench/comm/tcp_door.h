@@ -4,7 +4,9 @@
  * Private to bench/comm/tcp*.c: where the ranks above ours come in. Whoever
  * connects is a stranger until it has shown the key of our card, and nothing
  * else of a stranger is looked at. They cannot fill this host: beyond those
- * that are expected there may be a few, and the oldest makes room.
+ * that are expected there may be a few, and the oldest makes room. Who comes
+ * in speaks first: a rank that is slow to do so waits in the kernel, where no
+ * stranger can send it away.
  */
 #include "bench/comm/tcp_cards.h"
 #include "lib/net/loop.h"
