@@ -195,7 +195,7 @@ int export_new(const char *path, const char *text, struct err *e)
 int export_nccl_json(const struct story *s, const char *path, const char *const *argv,
 		     struct err *e)
 {
-	cJSON *doc = cJSON_CreateObject(), *args, *results;
+	cJSON *doc = cJSON_CreateObject(), *args, *results, *errors;
 	char *text;
 	int result;
 
@@ -212,7 +212,9 @@ int export_nccl_json(const struct story *s, const char *path, const char *const 
 	for (size_t i = 0; i < s->rows.n; i++)
 		add_row(results, s, &s->rows.v[i]);
 	add_sums(doc, s);
-	(void)json_array(doc, "errors");
+	errors = json_array(doc, "errors");
+	if (s->ended_by)
+		json_push_str(errors, s->ended_by);
 	put_time(doc, "end_time", 0);
 	text = cJSON_Print(doc);
 	cJSON_Delete(doc);

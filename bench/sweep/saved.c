@@ -1,8 +1,10 @@
 #include "bench/sweep/saved.h"
 
+#include "bench/dev/dev.h"
 #include "bench/sweep/foreign.h"
 #include "bench/sweep/peers.h"
 #include "bench/sweep/saved_ranks.h"
+#include "bench/sweep/verdict.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -28,6 +30,25 @@ const char *saved_coll(struct arena *a, const char *program)
 	const char *perf = strstr(program, "_perf");
 
 	return arena_strndup(a, program, perf && perf < program + n ? (size_t)(perf - program) : n);
+}
+
+bool saved_is_end(const char *check)
+{
+	static const char *const ends[] = {VERDICT_ALIVE, "rank.joined", "rank.verdict",
+					   "host.reach",  "run",	 DEV_SICK};
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (streq(check, ends[i]))
+			return true;
+	return starts_with(check, "nccl.");
+}
+
+void saved_ended(struct saved *s, struct arena *a, const char *why)
+{
+	if (starts_with(why, "interrupted"))
+		s->average = NAN;
+	else if (!s->failure)
+		s->failure = arena_strdup(a, why);
 }
 
 static bool is_sane(double v) { return v >= 0 && v <= FIGURE_MAX; }
@@ -106,9 +127,22 @@ static int ranks_of_listed(const cJSON *config)
 	return (int)each;
 }
 
-static void parse_ours(const cJSON *data, struct arena *a, struct saved *s)
+static void end_ours(const cJSON *doc, struct arena *a, struct saved *s)
 {
-	const cJSON *row;
+	const cJSON *f;
+
+	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
+		const char *status = json_text(f, "status");
+
+		if ((streq(status, "fail") || streq(status, "error")) &&
+		    saved_is_end(json_text(f, "check")))
+			saved_ended(s, a, json_text(f, "message"));
+	}
+}
+
+static void parse_ours(const cJSON *doc, struct arena *a, struct saved *s)
+{
+	const cJSON *data = json_get(doc, "data"), *row;
 
 	s->backend = json_copy(a, data, "backend");
 	count_ranks(s, json_get(json_get(data, "world"), "ranks"), "host", "device", 1, a);
@@ -119,6 +153,17 @@ static void parse_ours(const cJSON *data, struct arena *a, struct saved *s)
 		saved_point(s, a, json_get_num(row, "size", 0), json_get_num(row, "busbw", 0),
 			    json_get_num(row, "time_us", 0), json_get_num(row, "algbw", 0));
 	}
+	end_ours(doc, a, s);
+}
+
+/* Of ours: what others list there need not have ended anything. */
+static void end_theirs(const cJSON *doc, struct arena *a, struct saved *s)
+{
+	const cJSON *first = cJSON_GetArrayItem(json_get(doc, "args"), 0);
+	const cJSON *why = cJSON_GetArrayItem(json_get(doc, "errors"), 0);
+
+	if (cJSON_IsString(first) && streq(first->valuestring, "ncclbench") && cJSON_IsString(why))
+		saved_ended(s, a, why->valuestring);
 }
 
 /* "/opt/nccl-tests/build/all_reduce_perf": an experiment has no name there. */
@@ -147,6 +192,7 @@ static void parse_theirs(const cJSON *doc, struct arena *a, struct saved *s)
 		theirs(row, "out_of_place", a, s);
 		theirs(row, "in_place", a, s);
 	}
+	end_theirs(doc, a, s);
 }
 
 static int parse_json(const char *path, const char *text, size_t n, struct arena *a,
@@ -161,7 +207,7 @@ static int parse_json(const char *path, const char *text, size_t n, struct arena
 				   "what there is to analyse");
 	}
 	if (json_get(doc, "data"))
-		parse_ours(json_get(doc, "data"), a, saved_begin(ret, a));
+		parse_ours(doc, a, saved_begin(ret, a));
 	else if (!foreign_json(doc, a, ret) && !peers_nvbandwidth_json(doc, a, ret))
 		parse_theirs(doc, a, saved_begin(ret, a));
 	cJSON_Delete(doc);

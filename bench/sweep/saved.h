@@ -53,6 +53,10 @@ void saved_judge(const saved_list *l, const struct saved_opts *o, struct report 
 struct saved *saved_begin(saved_list *l, struct arena *a);
 /* "all_reduce_perf_mpi ..." is of all_reduce. */
 const char *saved_coll(struct arena *a, const char *program);
+/* One of our findings, "rank.alive" that failed: is it of what ended the run? */
+bool saved_is_end(const char *check);
+/* What our run says that ended it: of an interruption only that it has no end. */
+void saved_ended(struct saved *s, struct arena *a, const char *why);
 /* Of two at one size, which follow each other, the faster. */
 void saved_point(struct saved *s, struct arena *a, double bytes, double busbw, double us,
 		 double algbw);

@@ -18,6 +18,7 @@ struct reader {
 	saved_ranks ranks; /* of this table */
 	const char *coll;  /* of the program that was started last; NULL: none was */
 	size_t lead, half; /* columns before the first time, and to the next; 0: no head seen */
+	bool ours, ended;  /* this table is ours, and says that it is at its end */
 	bool counts;	   /* the last column is of wrong elements, and not of errors */
 	const char *field[FIELDS_MAX]; /* a row, as far as it is there */
 	size_t n;
@@ -84,10 +85,13 @@ static void see_head(struct reader *r, const char *line)
 	r->counts = strstr(line, "#wrong");
 }
 
-static void end_ranks(struct reader *r)
+static void end_table(struct reader *r)
 {
 	saved_ranks_count(&r->ranks, r->a, now(r));
 	r->ranks = (saved_ranks){0};
+	if (r->ours && !r->ended) /* it has its sums all the same */
+		now(r)->average = NAN;
+	r->ours = r->ended = false;
 }
 
 /* A new table, where the last one has rows. */
@@ -95,7 +99,7 @@ static void see_start(struct reader *r)
 {
 	if (!now(r)->run.points.n)
 		return;
-	end_ranks(r);
+	end_table(r);
 	(void)saved_begin(r->all, r->a);
 	now(r)->coll = r->coll;
 	r->lead = r->half = 0;
@@ -121,6 +125,16 @@ static const char *after(const char *line, const char *what)
 	return starts_with(line, what) ? line + strlen(what) : NULL;
 }
 
+/* "# FAIL rank.alive: rank 1 (node1) died: ...", which ours says behind the table. */
+static void see_finding(struct reader *r, const char *line)
+{
+	const char *check = after(line, "# FAIL ") ?: after(line, "# ERROR ");
+	const char *colon = check ? strstr(check, ": ") : NULL;
+
+	if (colon && saved_is_end(arena_strndup(r->a, check, (size_t)(colon - check))))
+		saved_ended(now(r), r->a, arena_strndup(r->a, colon + 2, strcspn(colon + 2, "\r")));
+}
+
 static void see_remark(struct reader *r, const char *line)
 {
 	const char *name = after(line, "# Collective test starting: ");
@@ -132,6 +146,9 @@ static void see_remark(struct reader *r, const char *line)
 	s = now(r);
 	if (name)
 		s->coll = saved_coll(r->a, name);
+	see_finding(r, line);
+	r->ours |= over != NULL;
+	r->ended |= after(line, "# Collective test concluded: ") != NULL;
 	if (over)
 		s->backend = arena_strndup(r->a, over + 6, strcspn(over + 6, ", \r"));
 	if (strstr(line, " algbw "))
@@ -326,5 +343,5 @@ void saved_tables(char *text, struct arena *a, saved_list *ret)
 		}
 	}
 	end_row(&r);
-	end_ranks(&r);
+	end_table(&r);
 }

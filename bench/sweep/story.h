@@ -120,6 +120,7 @@ struct story {
 		bool is_hearsay; /* the error above is of a rank that heard it of another */
 	} broke;
 	str_list host_trouble, host_names, host_fixes; /* in step */
+	const char *ended_by; /* before its time, from the verdict on; NULL: it ended well */
 };
 
 void story_init(struct story *s, const struct story_opts *o, struct report *r);

@@ -234,6 +234,7 @@ void table_end(struct story *s)
 		text_addf(&t, "# %-20s : %s\n", "Memory per rank",
 			  format_size(&size, sweep_memory(s->sweep.max)));
 	text_add(&t, "#\n");
-	text_addf(&t, "# Collective test concluded: %s_perf\n", s->sweep.coll->name);
+	if (!s->ended_by)
+		text_addf(&t, "# Collective test concluded: %s_perf\n", s->sweep.coll->name);
 	say(s->r, &t);
 }

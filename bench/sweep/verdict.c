@@ -171,6 +171,23 @@ static const char *how_lost(const struct story *s)
 			    s->blame.causes.v[rank]);
 }
 
+/* What the files of this run are to say of its end, too. */
+static const char *ended_by(const struct story *s)
+{
+	struct err e = {0};
+	const char *told = NULL;
+
+	if (interrupt_err(&e))
+		return arena_strdup(s->a, e.msg);
+	if (s->lost >= 0)
+		return burnin_lost(s, how_lost(s));
+	if (s->error.kind)
+		return arena_strdup(s->a, s->error.msg);
+	if (s->failure)
+		(void)reason_check(s->a, s->failure, &told);
+	return told ?: s->host_trouble.n ? s->host_trouble.v[0] : NULL;
+}
+
 /* Who is missing, in the words of who knows best. */
 static void judge_ranks(const struct story *s)
 {
@@ -292,6 +309,7 @@ static void say_no_rows(const struct story *s, struct err *e)
 int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 {
 	burnin_end(s);
+	s->ended_by = ended_by(s);
 	if (s->has_table)
 		table_end(s);
 	if (!interrupt_pending())

@@ -1,6 +1,7 @@
 /* The files that were asked for: a baseline, nccl-tests' JSON, a picture. */
 #include "bench/sweep/export.h"
 #include "bench/sweep/verdict.h"
+#include "lib/core/log.h"
 
 #include <math.h>
 
@@ -38,9 +39,23 @@ static int draw(const struct story *s, const struct verdict_opts *o, struct err 
 	return plot_svg(&runs, s->a, o->plot, e);
 }
 
+/* What a healthy cluster does is not learned from a run that was cut short, or that failed. */
+static int save_baseline(const struct story *s, const char *path, struct err *e)
+{
+	const char *why = s->ended_by			? "the run did not come to its end"
+			  : s->totals.bad		? "results were wrong"
+			  : report_count(s->r, ST_FAIL) ? "the run failed"
+							: NULL;
+
+	if (!why)
+		return baseline_save(s, path, e);
+	log_warn("--save-baseline: %s was not written: %s", path, why);
+	return 0;
+}
+
 int verdict_files(const struct story *s, const struct verdict_opts *o, struct err *e)
 {
-	if (o->save_baseline && baseline_save(s, o->save_baseline, e))
+	if (o->save_baseline && save_baseline(s, o->save_baseline, e))
 		return -1;
 	if (o->nccl_json &&
 	    (export_is_csv(o->nccl_json) ? export_csv(s, o->nccl_json, e)

@@ -4,6 +4,7 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load analyze.sh
+load ../wait.sh
 
 setup() { cd "$BATS_TEST_TMPDIR" || exit; }
 
@@ -262,4 +263,51 @@ T
     head -c 700 theirs >piece
     run -2 --separate-stderr "$BIN/ncclbench" --analyze piece
     [[ $stderr == *"not all of a JSON document"* ]]
+}
+
+@test "our own run that lost a rank, in each of its files; one that was interrupted has no end" {
+    "$BIN/ncclbench" --np 2 -b 8 -e 64K -n 1 >text
+    "$BIN/ncclbench" --np 2 -b 8 -e 64K -n 1 --json >json
+    local died='rank 1 (node1, 10.0.0.2) died: killed by signal 9 (SIGKILL)' part
+    { grep -v '^# Collective test concluded' text; echo "# FAIL rank.alive: $died"; } >text.died
+    jq --arg m "$died" '.verdict = "fail" | .findings += [{check: "rank.alive", status: "fail", message: $m}]' json >json.died
+    for part in text.died json.died; do
+        judged 1 $part
+        finds coll.data fail "the run failed: $died"
+    done
+    grep -v '^# Collective test concluded' text >text.cut
+    jq '.verdict = "error" | .findings += [{check: "run", status: "error", message: "interrupted by SIGINT; what was finished is reported"}]' json >json.cut
+    for part in text.cut json.cut; do
+        judged 0 $part
+        finds coll.data warn 'the run has no end'
+    done
+    # what failed is not the run, but its speed: that is judged anew
+    jq '.verdict = "fail" | .findings += [{check: "coll.bandwidth", status: "fail", message: "slow"}]' json >json.slow
+    judged 0 json.slow
+    finds coll.data pass 'no element was wrong'
+    jq '.errors = ["something"] | .args[0] = "all_reduce_perf"' <("$BIN/ncclbench" --np 2 -b 8 -e 8 -n 1 -J ours >&2; cat ours) >theirs
+    judged 0 theirs
+}
+
+has_rows() { (($(grep -c '^ ' out) >= 2)); }
+
+@test "a rank dies: the table does not conclude, -J has it among errors, and no baseline is made of it" {
+    echo kept >base
+    "$BIN/ncclbench" --np 2 -b 1M -e 1M -n 1 -N 0 -J json --save-baseline base >out 2>err 3>&- &
+    local code=0 pid=$!
+    wait_for 20 has_rows
+    kill -9 "$(sed -n 's/^#  Rank  1 .* Pid *\([0-9]*\) .*/\1/p' out)"
+    wait $pid || code=$?
+    [ $code -eq 1 ]
+    run -1 grep concluded out
+    jq -e '.errors | length == 1 and (.[0] | startswith("rank 1 ") and contains("SIGKILL"))' json
+    grep -q -- '--save-baseline: base was not written: the run did not come to its end' err
+    [ "$(cat base)" = kept ]
+    local file
+    for file in out json; do
+        judged 1 $file
+        finds coll.data fail 'the run failed: rank 1 '
+    done
+    run -1 --separate-stderr "$BIN/ncclbench" --np 2 -b 1M -e 1M -n 1 --expect 1e6 --save-baseline base
+    [[ $stderr == *"base was not written: the run failed"* && $(cat base) == kept ]]
 }
