@@ -1,5 +1,32 @@
 #include "bench/sweep/against.h"
 
+#include "lib/core/units.h"
+
+void lasting_take(struct lasting *b, const struct expect *x, uint64_t largest, uint64_t bytes,
+		  double busbw)
+{
+	enum { LARGE = 16 }; /* this part of the largest size */
+	double scale = expect_share(x, bytes);
+
+	if (bytes < largest / LARGE || (b->scale > 0 && !(scale > 0)))
+		return;
+	if (!b->bytes || busbw > b->busbw || (scale > 0 && !(b->scale > 0)))
+		*b = (struct lasting){busbw, scale, bytes};
+}
+
+const char *lasting_burst(const struct lasting *b, struct arena *a, uint64_t bytes, double busbw)
+{
+	const double MUCH = 1.5;
+	struct unit_buf size;
+
+	if (bytes >= b->bytes || !(busbw > MUCH * b->busbw))
+		return "";
+	return arena_printf(a,
+			    "; %.2f GB/s at %s does not last: a burst that a shaper lets pass, or "
+			    "a cache",
+			    busbw, format_size(&size, bytes));
+}
+
 static void say_share(struct finding *f, const struct expect *x, const struct against *m,
 		      double reached)
 {

@@ -7,6 +7,22 @@
 #include "bench/sweep/expect.h"
 #include "lib/report/report.h"
 
+/*
+ * What lasts: the best of the large sizes that were measured, among them those that can be judged.
+ * A shaper's burst carries small ones alone, and so does a cache; whoever reads a table looks at
+ * its end. {0} before the first.
+ */
+struct lasting {
+	double busbw;
+	double scale; /* what share of all may be asked for there; 0: none is so large */
+	uint64_t bytes;
+};
+/* One more size of a run whose @largest is that. */
+void lasting_take(struct lasting *b, const struct expect *x, uint64_t largest, uint64_t bytes,
+		  double busbw);
+/* "; 2.18 GB/s at 32 KiB does not last: ..." of the fastest size of all, or "". */
+const char *lasting_burst(const struct lasting *b, struct arena *a, uint64_t bytes, double busbw);
+
 struct against {
 	const char *what; /* "up to 2.13 GB/s at 8 MiB" */
 	const char *but;  /* said behind it where it is judged; "" */

@@ -103,36 +103,43 @@ static const char *coll_of(const struct saved *s)
 	return s->reduces && fabs(s->factor - factor) < 0.02 * factor ? "all_reduce" : NULL;
 }
 
-/* Of the sizes that are large enough to judge by, where there are any. */
-static struct plot_point best_of(const struct saved *s, const struct expect *x)
+static struct lasting what_lasts(const struct saved *s, const struct expect *x)
 {
-	struct plot_point best = s->run.points.v[0];
-	bool is_large = false;
+	struct lasting b = {0};
+	double largest = 0;
 
+	for (size_t i = 0; i < s->run.points.n; i++)
+		largest = fmax(largest, s->run.points.v[i].bytes);
 	for (size_t i = 0; i < s->run.points.n; i++) {
 		const struct plot_point *p = &s->run.points.v[i];
-		bool large = isfinite(x->busbw) && expect_share(x, (uint64_t)p->bytes) > 0;
 
-		if (large < is_large || (large == is_large && p->busbw <= best.busbw))
-			continue;
-		is_large = large;
-		best = *p;
+		lasting_take(&b, x, (uint64_t)largest, (uint64_t)p->bytes, p->busbw);
 	}
-	return best;
+	return b;
+}
+
+static const char *what_does_not(const struct saved *s, const struct lasting *b, struct arena *a)
+{
+	const struct plot_point *best = &s->run.points.v[0];
+
+	for (size_t i = 1; i < s->run.points.n; i++)
+		if (s->run.points.v[i].busbw > best->busbw)
+			best = &s->run.points.v[i];
+	return lasting_burst(b, a, (uint64_t)best->bytes, best->busbw);
 }
 
 /* What is to be done about it. */
 static void judge_against(const struct saved *s, const struct saved_opts *o, const struct expect *x,
-			  const struct plot_point *best, struct finding *f)
+			  const struct lasting *best, struct finding *f)
 {
 	bool of_cards = s->hosts > 1; /* as told with --nic; else our table is wrong */
 	struct unit_buf size;
 	const struct against m = {
 		.what = arena_printf(f->a, "up to %.2f GB/s at %s", best->busbw,
-				     format_size(&size, (uint64_t)best->bytes)),
-		.but = "",
+				     format_size(&size, best->bytes)),
+		.but = what_does_not(s, best, f->a),
 		.busbw = best->busbw,
-		.bytes = (uint64_t)best->bytes,
+		.bytes = best->bytes,
 		.warn = o->expect_share,
 		.fail = o->expect_share,
 		.doubted = of_cards || o->expect_share > 0 ? ST_WARN : ST_INFO,
@@ -153,14 +160,15 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 			const struct expect *x, struct report *r)
 {
 	struct finding *f = report_find(r, "coll.bandwidth", subject);
-	struct plot_point best = best_of(s, x);
+	struct lasting best = what_lasts(s, x);
 	struct unit_buf size;
-	const char *at = format_size(&size, (uint64_t)best.bytes);
+	const char *at = format_size(&size, best.bytes);
 
 	finding_value(f, best.busbw, "GB/s");
 	if (o->expect_gbps > 0) {
 		finding_set(f, best.busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
-			    "up to %.2f GB/s at %s, expected %.2f", best.busbw, at, o->expect_gbps);
+			    "up to %.2f GB/s at %s, expected %.2f%s", best.busbw, at,
+			    o->expect_gbps, what_does_not(s, &best, f->a));
 		finding_expect(f, ">= %g GB/s", o->expect_gbps);
 		if (f->status == ST_FAIL)
 			finding_fix(f, "NCCL_DEBUG=INFO ... 2>&1 | ncclwhy  # which transport, "
@@ -170,8 +178,8 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 			    x->why);
 		finding_expect(f, "a bus bandwidth that can be derived");
 	} else if (isnan(x->busbw)) {
-		finding_set(f, ST_INFO, "up to %.2f GB/s at %s; not judged: %s", best.busbw, at,
-			    x->why);
+		finding_set(f, ST_INFO, "up to %.2f GB/s at %s; not judged: %s%s", best.busbw, at,
+			    x->why, what_does_not(s, &best, f->a));
 		if (isnan(o->nic_gbps) && !o->instance)
 			finding_fix(f, "- say what the hosts are: --nic GBITS (one host's network "
 				       "cards together), --instance TYPE (p5.48xlarge), or what is "

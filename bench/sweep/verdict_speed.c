@@ -170,23 +170,11 @@ static void fix_slow(const struct story *s, struct finding *f)
 		finding_fix(f, "ncclbench -b 64M -e 1G  # larger sizes reach more");
 }
 
-/*
- * What lasts: the best of the large sizes that were measured, among them those that can be judged.
- * A shaper's burst carries small ones alone, and so does a cache; whoever reads a table looks at
- * its end.
- */
-struct best {
-	double busbw;
-	double scale; /* what share of all may be asked for there; 0: none is so large */
-	uint64_t bytes;
-};
-
 static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
 
-static struct best what_lasts(const struct story *s, const struct expect *x)
+static struct lasting what_lasts(const struct story *s, const struct expect *x)
 {
-	enum { LARGE = 16 }; /* this part of the largest size */
-	struct best b = {0};
+	struct lasting b = {0};
 	uint64_t largest = 0;
 
 	for (size_t i = 0; i < s->rows.n; i++)
@@ -194,34 +182,19 @@ static struct best what_lasts(const struct story *s, const struct expect *x)
 			largest = coll_bytes(s->rows.v[i].row.c);
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct sweep_row *r = &s->rows.v[i].row;
-		uint64_t bytes = coll_bytes(r->c);
-		double scale = expect_share(x, bytes);
 
-		if (bytes < largest / LARGE || (b.scale > 0 && !(scale > 0)))
-			continue;
-		if (!b.bytes || busbw_of(r) > b.busbw || (scale > 0 && !(b.scale > 0)))
-			b = (struct best){busbw_of(r), scale, bytes};
+		lasting_take(&b, x, largest, coll_bytes(r->c), busbw_of(r));
 	}
 	return b;
 }
 
-/* "; small sizes had more, 2.18 GB/s at 32 KiB: ...", or "". */
-static const char *what_does_not(const struct story *s, const struct best *b)
+static const char *what_does_not(const struct story *s, const struct lasting *b)
 {
-	const double MUCH = 1.5;
-	const struct sweep_totals *sum = &s->totals;
-	struct unit_buf size;
-
-	if (sum->best_bytes >= b->bytes || !(sum->best_busbw > MUCH * b->busbw))
-		return "";
-	return arena_printf(s->a,
-			    "; %.2f GB/s at %s does not last: a burst that a shaper lets pass, or "
-			    "a cache",
-			    sum->best_busbw, format_size(&size, sum->best_bytes));
+	return lasting_burst(b, s->a, s->totals.best_bytes, s->totals.best_busbw);
 }
 
 static void judge_against(const struct story *s, struct finding *f, const struct expect *x,
-			  const struct verdict_opts *o, const struct best *best)
+			  const struct verdict_opts *o, const struct lasting *best)
 {
 	struct unit_buf size;
 	double least =
@@ -278,7 +251,7 @@ void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
 {
 	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);
 	struct expect x = derive(s);
-	struct best best = what_lasts(s, &x);
+	struct lasting best = what_lasts(s, &x);
 	struct unit_buf size;
 	const char *at = format_size(&size, best.bytes);
 

@@ -311,3 +311,13 @@ has_rows() { (($(grep -c '^ ' out) >= 2)); }
     run -1 --separate-stderr "$BIN/ncclbench" --np 2 -b 1M -e 1M -n 1 --expect 1e6 --save-baseline base
     [[ $stderr == *"base was not written: the run failed"* && $(cat base) == kept ]]
 }
+
+@test "--expect of a saved run is of what lasts, as of a live one: not of a burst at a small size" {
+    table all_reduce 8 8 'Some GPU' 1.10 0.63 sum |
+        awk '/^ +8589934592/ { print "     4194304       1048576     float     sum      -1   4000.0    2.86    5.00       0   4000.0    2.86    5.00       0" } { print }' >burst
+    judged 1 burst --expect 2
+    finds coll.bandwidth fail 'up to 1.10 GB/s at 8 GiB, expected 2.00; 5.00 GB/s at 4 MiB does not last'
+    judged 0 burst --expect 1
+    judged 0 burst
+    finds coll.bandwidth info 'up to 1.10 GB/s at 8 GiB; not judged'
+}
