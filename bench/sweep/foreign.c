@@ -18,8 +18,9 @@ struct reader {
 	bool has_sum;	 /* iperf3's [SUM] was there: lines of one stream are parts of it */
 	bool is_srd;	 /* EFA's transport */
 	bool is_threaded;
-	double ways[2]; /* iperf3's, to the server and back */
-	int streams[2]; /* by who tells of them: senders, receivers */
+	double ways[2];	   /* iperf3's, to the server and back */
+	const char *ended; /* "interrupt - the client ...", of the test that begins; NULL */
+	int streams[2];	   /* by who tells of them: senders, receivers */
 };
 
 static struct foreign *begin(struct reader *r, enum foreign_by by, const char *test)
@@ -185,6 +186,27 @@ static bool is_threaded(const char *version)
 	return version && sscanf(version, "iperf 3.%u", &minor) == 1 && minor >= 16;
 }
 
+/* What it says then of the receiver is nothing: nobody asked that one any more. */
+static void end_iperf(struct reader *r, const char *why)
+{
+	r->f->is_broken = true;
+	r->f->unjudged = arena_printf(r->a, "it ended with: %s", why);
+}
+
+/* Of TCP, and more than what buffers take where nothing comes through. */
+static bool lacks_receiver(const struct foreign *f, double sent, double came)
+{
+	const double BUFFERED_GBPS = 0.1;
+
+	return !(came > 0) && (f->is_broken ? sent > 0 : !f->is_udp && sent > BUFFERED_GBPS);
+}
+
+static void miss_receiver(struct foreign *f)
+{
+	f->is_broken = true;
+	f->unjudged = f->unjudged ?: "it has no figure of the receiver: it was interrupted";
+}
+
 static void begin_iperf(struct reader *r, bool udp)
 {
 	(void)begin(r, BY_IPERF, udp ? "iperf3 -u" : "iperf3");
@@ -195,6 +217,9 @@ static void begin_iperf(struct reader *r, bool udp)
 	r->has_sum = false;
 	memset(r->ways, 0, sizeof(r->ways));
 	memset(r->streams, 0, sizeof(r->streams));
+	if (r->ended)
+		end_iperf(r, r->ended);
+	r->ended = NULL;
 }
 
 /* "[SUM]   0.00-10.00  sec  27.4 GBytes  23.5 Gbits/sec  123    sender", its @n words */
@@ -212,7 +237,9 @@ static void add_iperf(struct reader *r, char *const *f, size_t n, bool sum, bool
 	resent = sends && !back && !r->f->is_udp && at + 2 < n ? number(f[at + 1]) : NAN;
 	if (!isnan(resent))
 		r->f->resent = sum || isnan(r->f->resent) ? resent : r->f->resent + resent;
-	if (sum || !r->has_sum) { /* what came counts, and is said last */
+	if (!sends && lacks_receiver(r->f, r->ways[back], gbps)) {
+		miss_receiver(r->f);
+	} else if (sum || !r->has_sum) { /* what came counts, and is said last */
 		r->ways[back] = gbps;
 		r->f->both_ways = r->ways[0] > 0 && r->ways[1] > 0;
 		put_rate(r, r->ways[0] + r->ways[1]);
@@ -220,10 +247,26 @@ static void add_iperf(struct reader *r, char *const *f, size_t n, bool sum, bool
 	r->has_sum |= sum;
 }
 
+/* "iperf3: interrupt - the client has terminated": on stderr, which may have come first. */
+static void see_iperf_end(struct reader *r, const char *line)
+{
+	const char *why = starts_with(line, "iperf3: ") ? line + strlen("iperf3: ") : "";
+
+	if (!starts_with(why, "interrupt") && !starts_with(why, "error"))
+		return;
+	why = arena_strndup(r->a, why, strcspn(why, "\r"));
+	if (r->f && r->f->by == BY_IPERF)
+		end_iperf(r, why);
+	else
+		r->ended = why;
+}
+
 static bool see_iperf(struct reader *r, const char *line)
 {
 	char copy[LINE], *f[FIELDS];
 	size_t n;
+
+	see_iperf_end(r, line);
 
 	if (starts_with(line, "Connecting to host") || starts_with(line, "Accepted connection"))
 		r->f = NULL;
@@ -256,7 +299,7 @@ bool foreign_json(const cJSON *doc, struct arena *a, saved_list *ret)
 	const char *error = json_get_str(doc, "error");
 	struct reader r = {
 		.a = a, .all = ret, .is_threaded = is_threaded(json_get_str(start, "version"))};
-	double bps, bps_back = json_get_num(back, "bits_per_second", 0);
+	double bps, bps_sent, bps_back = json_get_num(back, "bits_per_second", 0);
 
 	if (!start || (!end && !error))
 		return false;
@@ -265,14 +308,18 @@ bool foreign_json(const cJSON *doc, struct arena *a, saved_list *ret)
 	r.f->streams = json_get_int(test, "num_streams", 0);
 	r.f->resent = json_get_num(sent, "retransmits", NAN);
 	r.f->both_ways = bps_back > 0;
-	bps = json_get_num(came ?: sent ?: udp, "bits_per_second", NAN);
-	if (bps >= 0)
-		put_rate(&r, (bps + bps_back) / 1e9);
 	if (error) {
 		ret->v[ret->n - 1].failure = arena_strdup(a, error);
-		r.f->is_broken = true;
-		r.f->unjudged = arena_printf(a, "it ended with: %s", error);
+		end_iperf(&r, error);
 	}
+	bps = json_get_num(came ?: sent ?: udp, "bits_per_second", NAN);
+	bps_sent = json_get_num(sent, "bits_per_second", 0);
+	if (lacks_receiver(r.f, bps_sent / 1e9, bps)) {
+		miss_receiver(r.f);
+		bps = bps_sent;
+	}
+	if (bps >= 0)
+		put_rate(&r, (bps + bps_back) / 1e9);
 	return true;
 }
 

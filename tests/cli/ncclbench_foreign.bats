@@ -149,6 +149,32 @@ iperf() { # STREAMS GBITS RETR
     finds link.bandwidth info 'not judged: UDP'
 }
 
+@test "iperf3 that was interrupted: the sender's figure, not judged; what nothing came of fails all the same" {
+    iperf 1 9.4 3 | sed '/receiver$/s/[0-9.]* GBytes  *[0-9.]* Gbits/0.00 Bytes  0.00 bits/; s/^iperf Done.*/iperf3: interrupt - the client has terminated/' >stopped
+    grep -q ' 0.00 bits/sec .* receiver' stopped
+    { tail -1 stopped; head -n -1 stopped; } >first # of two streams into one file
+    for file in stopped first; do
+        judged 0 $file
+        finds link.bandwidth warn '9.4 Gb/s'
+        finds link.bandwidth warn 'not judged: it ended with: interrupt - the client has terminated'
+    done
+    head -n -1 stopped >out # without stderr
+    judged 0 out --expect 1
+    finds link.bandwidth warn 'not judged: it has no figure of the receiver'
+    sed 's/9.4 Gbits/940 Kbits/' out >hole # buffers took it
+    judged 1 hole
+    finds link.bandwidth fail 'nothing came through'
+    jq -n '{start: {version: "iperf 3.12", test_start: {protocol: "TCP", num_streams: 1}}, intervals: [],
+        end: {sum_sent: {bits_per_second: 23.5e9, retransmits: 0}, sum_received: {bits_per_second: 0}},
+        error: "interrupt - the client has terminated"}' >json
+    judged 0 json
+    finds link.bandwidth warn '23.5 Gb/s'
+    finds link.bandwidth warn 'not judged: it ended with: interrupt'
+    jq 'del(.error) | .end.sum_sent.bits_per_second = 1e6' json >json.hole
+    judged 1 json.hole
+    finds link.bandwidth fail 'nothing came through'
+}
+
 @test "iperf3 in one text twice, both ways, as the server tells it, cut off, in 3.9's JSON" {
     { iperf 1 3 5; iperf 1 9.4 1; } >twice
     judged 1 twice --nic 10
