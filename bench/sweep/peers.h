@@ -27,6 +27,8 @@ struct peers {
 	const char *const *names; /* of columns: "GPU 3", "node7" */
 	double bytes;		  /* of PEERS_NODES: the size that this is of */
 	const char *failure;	  /* what did not end well; NULL */
+	str_list others;	  /* the same of benchmarks that left no figures */
+	size_t unread;		  /* lines of the file that could not be read */
 };
 
 /* Adds a test with one point, the best. NULL values: none. */

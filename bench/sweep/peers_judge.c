@@ -171,16 +171,39 @@ static void judge_apart(const struct peers_look *x, const char *subject, struct 
 	report_add(r, f);
 }
 
-static void judge_end(const struct peers *p, const char *subject, struct report *r)
+static void say_failure(const char *words, const char *subject, struct report *r)
 {
-	struct finding *f;
+	struct finding *f = report_find(r, "coll.data", subject);
 
-	if (!p->failure)
-		return;
-	f = report_find(r, "coll.data", subject);
-	finding_set(f, ST_FAIL, "the run failed: %s", p->failure);
+	finding_set(f, ST_FAIL, "the run failed: %s", words);
 	finding_fix(f, "- what that node wrote says why: nodes/NODE/benchmarks beside the summary");
 	report_add(r, f);
+}
+
+static void say_unread(size_t n, struct report *r)
+{
+	struct finding *f = report_find(r, "coll.data", "summary");
+
+	finding_set(f, ST_WARN,
+		    "%zu line%s cannot be read: cut off, or no JSON; who is in %s is "
+		    "missing here",
+		    n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+	finding_fix(f, "- was it copied before it was complete? each node's own is in nodes/NODE "
+		       "beside it");
+	report_add(r, f);
+}
+
+static void judge_end(const struct peers *p, const char *subject, struct report *r)
+{
+	if (p->failure)
+		say_failure(p->failure, subject, r);
+	for (size_t i = 0; i < p->others.n; i++)
+		say_failure(p->others.v[i],
+			    arena_strndup(report_arena(r), p->others.v[i],
+					  strcspn(p->others.v[i], " ")),
+			    r);
+	if (p->unread)
+		say_unread(p->unread, r);
 }
 
 void peers_judge(const struct peers *p, const char *subject, const struct saved_opts *o,

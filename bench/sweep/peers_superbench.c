@@ -7,6 +7,7 @@
 #include "lib/report/json.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 
 enum { DEPTH = 8, SERIES_MOST = 256, SIZES_MOST = 64 };
@@ -28,6 +29,7 @@ struct summary {
 	struct arena *a;
 	LIST(struct lineup) series;
 	LIST(struct failure) failures;
+	size_t unread; /* lines */
 	const char *node;
 };
 
@@ -59,7 +61,8 @@ static void add(struct summary *s, struct lineup *x, const struct figure *c)
 		if (i + SIZES_MOST * 8 < x->cells.n)
 			break; /* a node's are together */
 	}
-	if (x && c->gbps > 0 && c->gbps < 1e9)
+	/* of a collective 0 is what its other ranks say; of a copy it is what it had */
+	if (x && c->gbps >= (starts_with(x->bench, "mem-bw") ? 0 : DBL_MIN) && c->gbps < 1e9)
 		*LIST_ADD(s->a, &x->cells) = *c;
 }
 
@@ -201,34 +204,100 @@ static void add_series(struct summary *s, const struct lineup *x, saved_list *re
 	}
 }
 
+/* --- its lines ------------------------------------------------------------------------------ */
+
+/* Python's NaN and Infinity, which are no JSON, become null. */
+static const char *mended(const char *text, size_t n, struct arena *a)
+{
+	static const char *const words[] = {"NaN", "-Infinity", "Infinity"};
+	struct text t;
+	bool quoted = false;
+
+	text_init(&t, a);
+	for (size_t i = 0, skip; i < n; i += skip) {
+		skip = 1;
+		for (size_t k = 0; !quoted && k < ARRAY_LEN(words) && skip == 1; k++)
+			if (starts_with(text + i, words[k]))
+				skip = strlen(words[k]);
+		if (skip > 1)
+			text_add(&t, "null");
+		else
+			text_addn(&t, text + i, skip = quoted && text[i] == '\\' ? 2 : 1);
+		quoted ^= text[i] == '"';
+	}
+	return t.s;
+}
+
+/* One object, of a line or of several; 0: none could be read. */
+static size_t take_object(struct summary *s, const char *text, size_t n)
+{
+	/* looking far behind lines that cannot be read; and what a node says, at most */
+	enum { PATIENCE = 16, MENDED_MAX = 4 << 20 };
+	const size_t line = strcspn(text, "\n");
+	size_t span = json_span(text, line, DEPTH);
+	struct err ignored = {0};
+	const cJSON *o;
+	cJSON *doc;
+
+	if (!span && s->unread < PATIENCE)
+		span = json_span(text, n, DEPTH);
+	doc = span ? json_parse(text, span, DEPTH, &ignored) : NULL;
+	if (span && span <= MENDED_MAX && !doc) {
+		const char *copy = mended(text, span, s->a);
+
+		doc = json_parse(copy, strlen(copy), DEPTH, &ignored);
+	}
+	if (!doc)
+		return 0;
+	s->node = arena_strdup(s->a, json_text(doc, "node"));
+	cJSON_ArrayForEach (o, doc)
+		take_metric(s, o);
+	cJSON_Delete(doc);
+	return span;
+}
+
+static void take_lines(struct summary *s, const char *text, size_t n)
+{
+	for (size_t took; n; text += took, n -= took) {
+		took = strspn(text, " \t\r\n");
+		if (took)
+			continue;
+		took = *text == '{' ? take_object(s, text, n) : 0;
+		if (took)
+			continue;
+		s->unread += *text == '{';
+		took = strcspn(text, "\n");
+	}
+}
+
+/* Of what left no series. */
+static void tell_others(struct summary *s, str_list *ret)
+{
+	for (size_t i = 0; i < s->failures.n; i++) {
+		const char *words = failure_of(s, s->failures.v[i].bench);
+
+		if (words)
+			*LIST_ADD(s->a, ret) = words;
+	}
+}
+
 bool peers_superbench(const char *text, size_t n, struct arena *a, saved_list *ret)
 {
 	struct summary s = {.a = a};
-	size_t before = ret->n, span;
+	size_t before = ret->n;
+	struct peers last = {0};
 
-	while (n) {
-		size_t blank = strspn(text, " \t\r\n");
-		struct err ignored = {0};
-		cJSON *doc;
-		const cJSON *o;
-
-		text += blank < n ? blank : n;
-		n -= blank < n ? blank : n;
-		span = n ? json_span(text, n, DEPTH) : 0;
-		doc = span ? json_parse(text, span, DEPTH, &ignored) : NULL;
-		if (!doc)
-			break; /* no more, or cut off */
-		s.node = arena_strdup(a, json_text(doc, "node"));
-		cJSON_ArrayForEach (o, doc)
-			take_metric(&s, o);
-		cJSON_Delete(doc);
-		text += span;
-		n -= span;
-	}
+	take_lines(&s, text, strnlen(text, n));
 	for (size_t i = 0; i < s.series.n; i++)
 		if (s.series.v[i].cells.n)
 			add_series(&s, &s.series.v[i], ret);
 	for (size_t i = 0; i < s.failures.n && ret->n == before; i++)
 		saved_begin(ret, a)->failure = failure_of(&s, s.failures.v[i].bench);
-	return ret->n > before;
+	if (ret->n == before || !ret->v[ret->n - 1].peers)
+		return ret->n > before;
+	last = *ret->v[ret->n - 1].peers;
+	last.unread = s.unread;
+	tell_others(&s, &last.others);
+	*(struct peers *)ret->v[ret->n - 1].peers = last;
+	return true;
 }

@@ -173,3 +173,23 @@ superbench() { # NODES FACTOR-OF-NODE-3 CODE-OF-NODE-4
     echo '{"node": "node0", "gpt/steptime": 1.5}' >none.jsonl
     judged 2 none.jsonl
 }
+
+@test "SuperBench: a benchmark that failed without figures, lines that cannot be read, NaN, a copy of 0 GB/s" {
+    superbench 5 1 0 | jq -c '. + {"kernel-launch/return_code": (if .node == "node1" then 3 else 0 end)}' >failed.jsonl
+    judged 1 failed.jsonl
+    finds coll.data fail 'kernel-launch ended with return_code 3 on node1'
+    jq -e '[.findings[] | select(.check == "coll.data")] | length == 1 and .[0].subject == "kernel-launch"' <<<"$output"
+    { superbench 5 0.6 0 | head -1 | head -c 120; echo; superbench 5 0.6 0 | tail -n +2; } >first.jsonl
+    judged 1 first.jsonl
+    finds coll.bandwidth info 'the median of 4 nodes'
+    finds slow.node fail '288 GB/s'
+    finds coll.data warn '1 line cannot be read'
+    superbench 5 1 0 | sed '2s/"gpt\/steptime":200.5/"gpt\/steptime":NaN,"x\/NaN":-Infinity/' >nan.jsonl
+    grep -q NaN nan.jsonl
+    judged 1 nan.jsonl
+    finds coll.bandwidth info 'the median of 5 nodes'
+    jq -e 'all(.findings[]; .check != "coll.data")' <<<"$output"
+    superbench 5 1 0 | jq -c 'if .node == "node2" then .["mem-bw/h2d_bw:5"] = 0 else . end' >zero.jsonl
+    judged 1 zero.jsonl
+    jq -e '.findings[] | select(.check == "slow.gpu") | .subject == "node2 GPU 5" and .status == "fail"' <<<"$output"
+}
