@@ -2,6 +2,8 @@
 
 #include "lib/core/units.h"
 
+#include <math.h>
+
 void lasting_take(struct lasting *b, const struct expect *x, uint64_t largest, uint64_t bytes,
 		  double busbw)
 {
@@ -31,7 +33,8 @@ static void say_share(struct finding *f, const struct expect *x, const struct ag
 		      double reached)
 {
 	double share = m->busbw / (x->asked * reached);
-	double warn = m->warn > 0 ? m->warn : x->warn, fail = m->fail > 0 ? m->fail : x->fail;
+	double fail = m->fail > 0 ? m->fail : x->fail;
+	double warn = fmax(m->warn > 0 ? m->warn : x->warn, fail); /* one may be given alone */
 
 	finding_set(f,
 		    share < fail   ? ST_FAIL

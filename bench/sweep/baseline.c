@@ -14,9 +14,10 @@ const double BASELINE_WARN = 0.9, BASELINE_FAIL = 0.8;
 struct point {
 	double size, busbw;
 	const char *type, *op;
+	int root; /* -1: of none, or an older file does not say */
 };
 struct baseline {
-	const char *path, *coll, *backend, *device, *groups;
+	const char *path, *coll, *backend, *device, *groups, *transport;
 	double ranks, hosts; /* hosts 0: an older file does not say */
 	LIST(struct point) points;
 };
@@ -37,6 +38,7 @@ static bool add_rows(cJSON *rows, const struct story *s)
 		json_num(o, "size", (double)coll_bytes(&r->c));
 		json_str(o, "dtype", dtype_name(r->c.type));
 		json_str(o, "redop", redop_name(r->c.op));
+		json_num(o, "root", r->c.coll->rooted ? r->c.root : NAN);
 		json_num(o, "busbw", busbw_of(&r->row));
 		large |= coll_bytes(&r->c) >= BASELINE_LARGE;
 	}
@@ -82,7 +84,8 @@ int baseline_save(const struct story *s, const char *path, struct err *e)
 /* Into a device or a pipe none is written. */
 static void no_baseline(const char *path, const cJSON *doc, struct arena *a, struct err *e)
 {
-	bool other = cJSON_IsNumber(json_get(doc, "ncclbench_baseline"));
+	const cJSON *schema = json_get(doc, "ncclbench_baseline");
+	bool other = cJSON_IsNumber(schema) && schema->valuedouble != SCHEMA;
 
 	(void)err_set(e, ERR_USAGE, "%s is %s", file_said(path),
 		      other ? "a baseline of another release, which measured otherwise"
@@ -91,36 +94,47 @@ static void no_baseline(const char *path, const cJSON *doc, struct arena *a, str
 		       file_is_stream(path) ? "FILE" : shell_quote_line(a, path));
 }
 
+static void take_baseline(const cJSON *doc, struct arena *a, struct baseline *b)
+{
+	const cJSON *row;
+
+	b->coll = json_copy(a, doc, "coll") ?: "";
+	b->backend = json_copy(a, doc, "backend") ?: "";
+	b->device = json_copy(a, doc, "device") ?: "";
+	b->groups = json_copy(a, doc, "groups") ?: "";
+	b->transport = json_copy(a, doc, "transport") ?: "";
+	b->ranks = json_get_num(doc, "ranks", 0);
+	b->hosts = json_get_num(doc, "hosts", 0);
+	cJSON_ArrayForEach (row, json_get(doc, "rows"))
+		*LIST_ADD(a, &b->points) = (struct point){.size = json_get_num(row, "size", 0),
+							  .busbw = json_get_num(row, "busbw", 0),
+							  .root = json_get_int(row, "root", -1),
+							  .type = json_copy(a, row, "dtype") ?: "",
+							  .op = json_copy(a, row, "redop") ?: ""};
+}
+
 const struct baseline *baseline_read(const char *path, struct arena *a, struct err *e)
 {
 	struct baseline *b = ARENA_NEW(a, struct baseline);
-	const cJSON *row;
 	cJSON *doc;
 	char *text;
 	size_t n;
 
+	*b = (struct baseline){.path = path, .coll = ""};
 	if (file_read_given(path, FILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e))
 		return NULL;
 	doc = json_parse(text, n, DEPTH, e);
-	if (!doc || json_get_num(doc, "ncclbench_baseline", 0) != SCHEMA) {
+	if (json_get_num(doc, "ncclbench_baseline", 0) == SCHEMA)
+		take_baseline(doc, a, b);
+	if (!*b->coll || !b->points.n) /* of nothing: no run would be like it */
 		no_baseline(path, doc, a, e);
-		cJSON_Delete(doc);
-		return NULL;
-	}
-	*b = (struct baseline){.path = path,
-			       .coll = json_copy(a, doc, "coll") ?: "",
-			       .backend = json_copy(a, doc, "backend") ?: "",
-			       .device = json_copy(a, doc, "device") ?: "",
-			       .groups = json_copy(a, doc, "groups") ?: "",
-			       .ranks = json_get_num(doc, "ranks", 0),
-			       .hosts = json_get_num(doc, "hosts", 0)};
-	cJSON_ArrayForEach (row, json_get(doc, "rows"))
-		*LIST_ADD(a, &b->points) = (struct point){.size = json_get_num(row, "size", 0),
-							  .busbw = json_get_num(row, "busbw", 0),
-							  .type = json_copy(a, row, "dtype") ?: "",
-							  .op = json_copy(a, row, "redop") ?: ""};
 	cJSON_Delete(doc);
-	return b;
+	return *b->coll && b->points.n ? b : NULL;
+}
+
+static bool is_root(const struct point *p, const struct coll_case *c)
+{
+	return !c->coll->rooted || p->root < 0 || p->root == c->root;
 }
 
 static const struct point *find_point(const struct baseline *b, const struct story_row *r)
@@ -128,7 +142,8 @@ static const struct point *find_point(const struct baseline *b, const struct sto
 	for (size_t i = 0; i < b->points.n; i++)
 		if (b->points.v[i].size == (double)coll_bytes(&r->c) &&
 		    streq(b->points.v[i].type, dtype_name(r->c.type)) &&
-		    streq(b->points.v[i].op, redop_name(r->c.op)))
+		    streq(b->points.v[i].op, redop_name(r->c.op)) &&
+		    is_root(&b->points.v[i], &r->c))
 			return &b->points.v[i];
 	return NULL;
 }
@@ -148,6 +163,26 @@ static bool has_groups(const struct story *s, const char *text)
 	       !memcmp(own->of, g.of, (size_t)g.size * sizeof(*g.of));
 }
 
+static bool has_a_root(const struct story *s, const struct baseline *b)
+{
+	for (size_t i = 0; i < s->rows.n; i++)
+		for (size_t k = 0; k < b->points.n; k++)
+			if (is_root(&b->points.v[k], &s->rows.v[i].c))
+				return true;
+	return !s->rows.n;
+}
+
+/* "; it had 3 sockets per pair of ranks, this run has 1", or "". */
+static const char *other_sockets(const struct story *s, const struct baseline *b)
+{
+	unsigned long were = strtoul(b->transport, NULL, 10), are = strtoul(s->transport, NULL, 10);
+
+	if (!streq(s->backend, "tcp") || !were || !are || were == are)
+		return "";
+	return arena_printf(s->a, "; it had %lu socket%s per pair of ranks, this run has %lu", were,
+			    were > 1 ? "s" : "", are);
+}
+
 /* What makes two runs no match for each other, or NULL. */
 static const char *difference(const struct story *s, const struct baseline *b)
 {
@@ -163,6 +198,8 @@ static const char *difference(const struct story *s, const struct baseline *b)
 	if (b->hosts > 0 && b->hosts != (double)story_hosts(s))
 		return arena_printf(s->a, "its ranks were on %g host%s, these on %zu", b->hosts,
 				    b->hosts > 1 ? "s" : "", story_hosts(s));
+	if (!has_a_root(s, b))
+		return arena_printf(s->a, "it is of root %d", b->points.v[0].root);
 	return NULL;
 }
 
@@ -209,6 +246,7 @@ void baseline_judge(const struct story *s, const struct baseline *b, double warn
 	double mean = exp(c.logs / (double)(c.n ? c.n : 1));
 	struct unit_buf size;
 
+	warn = fmax(warn, fail); /* one may be given alone */
 	finding_expect(f, ">= %g %% of the baseline", warn * 100);
 	if (other) {
 		finding_set(f, ST_ERROR, "the baseline cannot be compared with this run: %s",
@@ -220,9 +258,9 @@ void baseline_judge(const struct story *s, const struct baseline *b, double warn
 	} else {
 		finding_set(f, status_of(&c, mean, warn, fail),
 			    "%.0f %% of the baseline's bus bandwidth over %zu size%s, %.0f %% at "
-			    "worst (%s)",
+			    "worst (%s)%s",
 			    mean * 100, c.n, c.n == 1 ? "" : "s", c.worst * 100,
-			    format_size(&size, c.worst_bytes));
+			    format_size(&size, c.worst_bytes), other_sockets(s, b));
 		finding_value(f, mean * 100, "%");
 	}
 	if (f->status == ST_FAIL || f->status == ST_WARN)

@@ -118,6 +118,8 @@ P
     bench -b 1M -e 4M -n 5 --baseline fast.json
     [ "$status" -eq 1 ]
     [[ $output == *"FAIL coll.baseline: 0 % of the baseline"* ]]
+    bench -b 1M -e 4M -n 5 --baseline fast.json --fail-below 95 # alone, and above what would warn
+    [[ $status -eq 1 && $stderr == *"expected >= 95 % of the baseline)"* ]]
     bench -b 1M -e 4M -n 5 --np 3 --baseline base.json
     [ "$status" -eq 3 ]
     [[ $output == *"ERROR coll.baseline: the baseline cannot be compared with this run: it is of 2 ranks"* ]]
@@ -127,6 +129,16 @@ P
     bench -b 8 -e 8 -n 1 --baseline base.json
     [ "$status" -eq 3 ]
     [[ $output == *"no size of 1 MiB or more in common"* ]]
+    jq '.transport = "9 sockets per pair of ranks, bbr"' base.json >sockets.json
+    bench -b 1M -e 4M -n 5 --baseline sockets.json --warn-below 2 --fail-below 1
+    [[ $output == *"PASS coll.baseline: "*"; it had 9 sockets per pair of ranks, this run has "[1-8]* ]]
+    bench --coll broadcast -r 1 -b 1M -e 1M -n 5 --save-baseline rooted.json
+    [ "$status" -eq 0 ]
+    jq -e '.rows[0].root == 1' rooted.json
+    bench --coll broadcast -r 1 -b 1M -e 1M -n 5 --baseline rooted.json --warn-below 2 --fail-below 1
+    [ "$status" -eq 0 ]
+    bench --coll broadcast -r 0 -b 1M -e 1M -n 5 --baseline rooted.json
+    [[ $status -eq 3 && $output == *"cannot be compared with this run: it is of root 1"* ]]
     head -c 100 base.json >cut.json
     bench --baseline cut.json
     [ "$status" -eq 2 ]
@@ -138,6 +150,9 @@ P
     local none="is no baseline, or not all of one; ncclbench --save-baseline"
     bench --baseline 'no base'
     [[ $status -eq 2 && $stderr == *"no base $none 'no base' writes one" ]]
+    echo '{"ncclbench_baseline": 1, "rows": []}' >'no base'
+    bench --baseline 'no base'
+    [[ $status -eq 2 && -z $output && $stderr == *"no base $none 'no base' writes one" ]]
     bench --baseline /dev/null
     [[ $status -eq 2 && $stderr == *"/dev/null $none FILE writes one" ]]
     run -2 --separate-stderr "$BIN/ncclbench" --np 2 --baseline - <'no base'
