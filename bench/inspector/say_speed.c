@@ -176,6 +176,8 @@ static void judge(const struct insp_say *s, const struct insp_stat *t, const str
 	share = t->median / (x->asked * ret->reached);
 	if (asked > 0)
 		ret->status = t->median < asked ? ST_FAIL : ST_PASS;
+	else if (s->o->expect_share > 0 && isnan(x->busbw))
+		ret->status = ST_ERROR;
 	else if (!(ret->reached > 0))
 		return;
 	else
@@ -199,7 +201,7 @@ static bool is_better(const struct verdict *a, const struct verdict *than)
 static int gravity(const struct verdict *v)
 {
 	static const int of[ST_COUNT] = {
-		[ST_INFO] = 0, [ST_PASS] = 1, [ST_WARN] = 2, [ST_FAIL] = 3};
+		[ST_INFO] = 0, [ST_PASS] = 1, [ST_WARN] = 2, [ST_FAIL] = 3, [ST_ERROR] = 4};
 
 	return of[v->status];
 }
@@ -217,6 +219,9 @@ static void say_against(const struct insp_say *s, const struct verdict *v, struc
 	if (s->o->expect_gbps > 0) {
 		text_addf(t, ", asked for were %.2f", s->o->expect_gbps);
 		finding_expect(f, ">= %.2f GB/s", s->o->expect_gbps);
+	} else if (v->status == ST_ERROR) {
+		text_addf(t, "; there is nothing to take --expect PERCENT of: %s", v->x.why);
+		finding_expect(f, "a bus bandwidth that can be derived");
 	} else if (isnan(v->x.busbw)) {
 		text_addf(t, "; not judged: %s", v->x.why);
 	} else if (!(v->reached > 0)) {
@@ -305,7 +310,8 @@ void insp_say_speed(const struct insp_say *s)
 	if (!said) {
 		struct finding *f = report_find(s->r, "coll.bandwidth", NULL);
 
-		finding_set(f, ST_INFO,
+		/* who expects something has to hear that it was held against nothing */
+		finding_set(f, s->o->expect_gbps > 0 || s->o->expect_share > 0 ? ST_ERROR : ST_INFO,
 			    "not judged: only all_reduce is, and there is none among "
 			    "several ranks");
 		report_add(s->r, f);

@@ -91,6 +91,8 @@ quiet() { # no warning and no failure
     judged 0 slow --expect 20
     finds coll.bandwidth pass 'asked for were 20.00'
     judged 2 slow --expect much
+    judged 3 slow --expect 50%
+    finds coll.bandwidth error 'there is nothing to take --expect PERCENT of: the speed of the network cards is not known'
     dump small --small
     judged 0 small --nic 3200
     finds coll.bandwidth info 'at 25 MiB: too small to judge by'
