@@ -1,8 +1,9 @@
 /* What NCCL's Inspector recorded: of each communicator, collective and size how often and how long.
  * Neither an order nor types are in there. */
-#include "bench/inspector/look.h"
+#include "bench/replay/apart.h"
 #include "bench/replay/source.h"
 #include "lib/core/stats.h"
+#include "lib/core/units.h"
 
 #include <math.h>
 
@@ -10,8 +11,11 @@
 struct numbering {
 	const struct insp_book *b;
 	struct insp_order order;
+	struct apart job;
 	int *rank; /* by process; -1: not known */
 	int ranks;
+	uint32_t *seen; /* by rank: the look, from 1 on, that met it last */
+	uint32_t looks;
 };
 
 static size_t members(const struct numbering *n, uint32_t comm)
@@ -22,6 +26,12 @@ static size_t members(const struct numbering *n, uint32_t comm)
 static const struct insp_member *member(const struct numbering *n, uint32_t comm, size_t i)
 {
 	return &n->b->members.v[n->order.v[n->order.from[comm] + i]];
+}
+
+/* Is it of the job that is done again? */
+static bool is_ours(const struct numbering *n, uint32_t comm)
+{
+	return members(n, comm) && n->job.keep[member(n, comm, 0)->process];
 }
 
 /* The communicator of most ranks numbers them, where each process has one of it. */
@@ -37,7 +47,7 @@ static bool number_by(struct numbering *n, uint32_t comm)
 		n->rank[m->process] = (int)m->rank;
 	}
 	n->ranks = (int)n->b->comms.v[comm].ranks;
-	return members(n, comm) >= n->b->processes.n;
+	return members(n, comm) >= n->job.kept;
 }
 
 struct process { /* as sorted: beside each other on a host, as launchers number them */
@@ -57,12 +67,13 @@ static int by_host(const void *a, const void *b)
 /* Where none has all: by host and process, as most launchers would. */
 static void number_by_place(struct numbering *n, struct arena *a)
 {
-	size_t all = n->b->processes.n;
-	struct process *v = arena_alloc(a, (all + 1) * sizeof(*v));
+	size_t all = 0;
+	struct process *v = arena_alloc(a, (n->job.kept + 1) * sizeof(*v));
 
-	for (size_t i = 0; i < all; i++)
-		v[i] = (struct process){n->b->hosts.v[n->b->processes.v[i].host],
-					n->b->processes.v[i].pid, i};
+	for (size_t i = 0; i < n->b->processes.n; i++)
+		if (n->job.keep[i])
+			v[all++] = (struct process){n->b->hosts.v[n->b->processes.v[i].host],
+						    n->b->processes.v[i].pid, i};
 	qsort(v, all, sizeof(*v), by_host);
 	for (size_t i = 0; i < all; i++)
 		n->rank[v[i].was] = (int)i;
@@ -71,13 +82,14 @@ static void number_by_place(struct numbering *n, struct arena *a)
 
 static void number(struct numbering *n, struct traffic *t, struct arena *a)
 {
-	uint32_t most = 0;
+	uint32_t most = 0, found = 0;
 
 	n->rank = arena_alloc(a, (n->b->processes.n + 1) * sizeof(*n->rank));
 	for (uint32_t i = 0; i < n->b->comms.n; i++)
-		if (n->b->comms.v[i].ranks > n->b->comms.v[most].ranks)
+		if (is_ours(n, i) &&
+		    (!found++ || n->b->comms.v[i].ranks > n->b->comms.v[most].ranks))
 			most = i;
-	if (number_by(n, most))
+	if (found && number_by(n, most))
 		return;
 	number_by_place(n, a);
 	*LIST_ADD(t->a, &t->notes) =
@@ -85,7 +97,7 @@ static void number(struct numbering *n, struct traffic *t, struct arena *a)
 }
 
 /* Its ranks, where every one's files are there, or it is all of the training. */
-static bool ranks_of(const struct numbering *n, uint32_t comm, struct arena *a, int **ret)
+static bool ranks_of(struct numbering *n, uint32_t comm, struct arena *a, int **ret)
 {
 	uint32_t size = n->b->comms.v[comm].ranks;
 	int *v = arena_alloc(a, (size + 1) * sizeof(*v));
@@ -99,10 +111,12 @@ static bool ranks_of(const struct numbering *n, uint32_t comm, struct arena *a, 
 			v[m->rank] = n->rank[m->process];
 	}
 	*ret = v;
-	for (uint32_t i = 0; i < size; i++)
-		for (uint32_t k = 0; k <= i; k++)
-			if (v[i] < 0 || v[i] >= n->ranks || (k < i && v[k] == v[i]))
-				return false;
+	n->looks++;
+	for (uint32_t i = 0; i < size; i++) {
+		if (v[i] < 0 || v[i] >= n->ranks || n->seen[v[i]] == n->looks)
+			return false;
+		n->seen[v[i]] = n->looks;
+	}
 	return true;
 }
 
@@ -136,7 +150,7 @@ static void take_times(const struct insp_book *b, const struct insp_group *g,
 	k->waited_us = median(mean, n);
 }
 
-static void take(const struct numbering *n, const struct insp_group *g, struct traffic *t,
+static void take(struct numbering *n, const struct insp_group *g, struct traffic *t,
 		 struct arena *a)
 {
 	const struct insp_comm *c = &n->b->comms.v[g->comm];
@@ -146,7 +160,7 @@ static void take(const struct numbering *n, const struct insp_group *g, struct t
 	int *ranks;
 
 	calls = (double)g->n / c->members;
-	if (c->ranks < 2 || !(calls > 0))
+	if (c->ranks < 2 || !(calls > 0) || !is_ours(n, g->comm))
 		return;
 	if (!colls_of[g->func])
 		return traffic_leave_out(t, insp_func_names[g->func], g->n);
@@ -166,6 +180,21 @@ static void take(const struct numbering *n, const struct insp_group *g, struct t
 	t->kinds.v[kind].times += calls; /* of all its groups, for now */
 }
 
+static void say_others(const struct numbering *n, struct traffic *t)
+{
+	size_t left = n->b->processes.n - n->job.kept;
+	struct unit_buf ago;
+
+	if (isnan(n->job.ago_s))
+		return;
+	t->is_mixed = true;
+	*LIST_ADD(t->a, &t->notes) = arena_printf(
+		t->a,
+		"%zu process%s of another job, which ended %s before this one began, %s left out",
+		left, left == 1 ? "" : "es", format_duration(&ago, (uint64_t)(n->job.ago_s * 1e9)),
+		left == 1 ? "was" : "were");
+}
+
 int source_inspector(struct insp_book *b, struct traffic *t, struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -176,8 +205,11 @@ int source_inspector(struct insp_book *b, struct traffic *t, struct err *e)
 	t->step_s = NAN;
 	insp_book_close(b);
 	n.order = insp_order(b, &a);
+	n.job = apart_newest(b, &n.order, &a);
+	say_others(&n, t);
 	number(&n, t, &a);
 	t->ranks = n.ranks;
+	n.seen = arena_alloc(&a, ((size_t)n.ranks + 1) * sizeof(*n.seen));
 	for (size_t i = 0; i < b->groups.n; i++)
 		take(&n, &b->groups.v[i], t, &a);
 	for (size_t i = 0; i < t->kinds.n; i++)

@@ -246,6 +246,18 @@ finds() { # CHECK STATUS TEXT
     [[ $stderr == *"these are two recordings"* ]]
 }
 
+@test "two jobs in one folder of the Inspector's: the newest is done again" {
+    "$BATS_TEST_DIRNAME/inspector_dump.py" i --hosts 1 --gpus 2 --steps 10 --busbw 480 --small
+    "$BATS_TEST_DIRNAME/inspector_dump.py" old --hosts 1 --gpus 4 --steps 10 --busbw 480 --small
+    local f
+    for f in old/*; do # an hour earlier
+        sed 's/0x7f8c496ae9f661/0x1111/; s/"pid":4/"pid":3/; s/"dump_timestamp_us":1780000/"dump_timestamp_us":1779996/' "$f" >"i/old-${f#old/}"
+    done
+    replay 0 i
+    is '.data.replay | .ranks == 2 and (.kinds | length) == 1 and .collectives == 10'
+    finds replay.recording warn '4 processes of another job, which ended 66.5 min before this one began, were left out'
+}
+
 @test "over other backends: what one has not is left out and said" {
     local b
     for b in gloo mpi; do

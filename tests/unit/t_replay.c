@@ -10,9 +10,11 @@
 #include "bench/replay/named.h"
 #include "bench/replay/period.h"
 #include "bench/replay/replay.h"
+#include "bench/replay/source.h"
 #include "bench/replay/window.h"
 
 #include <math.h>
+#include <time.h>
 
 /* --- names -------------------------------------------------------------------------------- */
 
@@ -328,6 +330,76 @@ static void the_busiest_rank_counts(void **state)
 	assert_true(sum.cut == 2);
 }
 
+/* --- what the Inspector recorded ------------------------------------------------------------ */
+
+static void put(struct insp_book *b, const char *comm, int rank, int ranks, double bytes, double at)
+{
+	char host[32];
+	const struct insp_record r = {
+		.comm = {comm, strlen(comm)},
+		.host = {host, (size_t)snprintf(host, sizeof(host), "%s-%d", comm, rank / 8)},
+		.coll = {"AllReduce", 9},
+		.timing = {"kernel_gpu", 10},
+		.rank = rank,
+		.ranks = ranks,
+		.hosts = ranks > 8 ? ranks / 8 : 1,
+		.pid = 100 + rank,
+		.at_us = at,
+		.sn = 1,
+		.bytes = bytes,
+		.us = 100,
+		.busbw = 100};
+
+	assert_true(insp_book_add(b, &r));
+}
+
+/* Of each size all ranks are looked at, once. */
+static void many_ranks_and_sizes_take_no_time(void **state UNUSED)
+{
+	enum { RANKS = 16384, SIZES = 120 };
+	AUTO(arena_done) struct arena a = {0};
+	struct insp_book b = {.a = &a};
+	struct traffic t = {.a = &a};
+	struct err e = {0};
+	clock_t begin;
+	double bytes = 1024;
+
+	for (int i = 0; i < RANKS; i++)
+		put(&b, "0xa", i, RANKS, bytes, 1e6);
+	for (int i = 1; i < SIZES; i++)
+		put(&b, "0xa", 0, RANKS, bytes *= 1.2, 1e6);
+	begin = clock();
+	assert_int_equal(source_inspector(&b, &t, &e), 0);
+	assert_true(clock() - begin < 4 * CLOCKS_PER_SEC);
+	assert_int_equal(t.ranks, RANKS);
+	assert_true(t.kinds.n > SIZES / 2);
+}
+
+/* What was there at other times, and is joined by nothing, is another job's. */
+static void the_newest_job_is_taken(void **state UNUSED)
+{
+	static const struct {
+		double begin_us, end_us; /* of a second one */
+		int ranks;		 /* of what is done again */
+		bool mixed;
+	} cases[] = {{1e9, 2e9, 3, true}, {4e9, 5e9, 2, true}, {2.5e9, 5e9, 5, false}};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct insp_book b = {.a = &a};
+		struct traffic t = {.a = &a};
+		struct err e = {0};
+
+		for (int k = 0; k < 6; k++)
+			put(&b, "0xa", k % 3, 3, 1024, k < 3 ? 2.1e9 : 3e9);
+		for (int k = 0; k < 4; k++)
+			put(&b, "0xb", k % 2, 2, 1024, k < 2 ? cases[i].begin_us : cases[i].end_us);
+		assert_int_equal(source_inspector(&b, &t, &e), 0);
+		assert_int_equal(t.ranks, cases[i].ranks);
+		assert_int_equal(t.is_mixed, cases[i].mixed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +415,8 @@ int main(void)
 		cmocka_unit_test(too_much_goes_without_the_order),
 		cmocka_unit_test(a_wrong_text_is_refused),
 		cmocka_unit_test(the_busiest_rank_counts),
+		cmocka_unit_test(many_ranks_and_sizes_take_no_time),
+		cmocka_unit_test(the_newest_job_is_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
