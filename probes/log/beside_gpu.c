@@ -155,13 +155,21 @@ static void not_switched(struct explanation *x)
 static void in_a_step(struct explanation *x)
 {
 	struct cause *c = explain_find(x, "CTR-045"), *none = explain_find(x, "GPU-021");
+	struct cause *driver = explain_find(x, "CTR-074");
 
+	if (driver)
+		driver->weight = 0;
 	if (!c)
 		return;
 	c->weight = 0;
 	if (!none || none->is_over || !none->first || c->first->file != none->first->file ||
 	    explain_says(none, "not compiled with CUDA"))
 		return;
+	if (driver && event_shares_line(driver->first, none->first)) {
+		explain_instead(driver, none, none->first, none->weight + MORE,
+				"it is a container of a Slurm step");
+		return;
+	}
 	explain_instead(c, none, none->first, none->weight + MORE,
 			explain_says(c, "gpus-per-task")
 				? "--gpus-per-task gives each task a GPU, and a node's tasks share "

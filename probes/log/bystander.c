@@ -278,6 +278,20 @@ static void forked(const struct why *w, struct explanation *x)
 	}
 }
 
+/* Semaphores and shared memory lie in /dev/shm: it is no disk that is full. */
+static void in_memory(struct explanation *x)
+{
+	enum { NEAR = 8 /* lines from the call to the error */ };
+	struct cause *c = explain_find(x, "SHM-017"), *disk = explain_find(x, "LIM-004");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (disk && !disk->is_over && disk->first && is_behind(c->record, disk->first, NEAR))
+		explain_instead(c, disk, disk->first, disk->weight + MORE,
+				"it was raised where one is made");
+}
+
 /* A torchrun whose ranks run asks now and then how many nodes wait to join, and learns so that who
  * serves the rendezvous is gone: it had reached that one before. */
 static void left_behind(struct explanation *x)
@@ -314,6 +328,20 @@ static void elsewhere_in_mesh(struct explanation *x)
 	}
 }
 
+/* A pod of Ray that stands in its init container waits there for the head, and for nothing else. */
+static void waits_for_head(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "RAY-037");
+	const struct cause *pods = explain_find(x, "K8S-032");
+
+	if (!c || c->is_over || !pods || pods->is_over)
+		return;
+	for (size_t i = 0; i < pods->record->events.n; i++)
+		if (!strstr(pods->record->events.v[i].text, " Init:"))
+			return;
+	explain_reason(c, pods, pods->weight + MORE, "so that pod stays at its beginning");
+}
+
 /* A launcher passes on the signal with which Slurm ends a step, often before Slurm says so. */
 static void passed_on(struct explanation *x)
 {
@@ -345,7 +373,9 @@ void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 	orphans(x);
 	misunderstood(x);
 	forked(w, x);
+	in_memory(x);
 	left_behind(x);
+	waits_for_head(x);
 	passed_on(x);
 	elsewhere_in_mesh(x);
 }
