@@ -260,6 +260,21 @@ static void reached_store(const struct why *w, struct explanation *x, bool is_ex
 			    : 0;
 }
 
+/* The ranks of an engine meet a second time, over messages of its own. The log ends there. */
+static void engine_waits(const struct why *w, struct explanation *x)
+{
+	enum { NEAR = 12 /* lines: of other ranks, and what somebody typed then */ };
+	struct cause *c = explain_find(x, "HNG-007");
+
+	if (!c)
+		return;
+	c->weight = !explain_has_reason(x) && !why_has_worked(w) &&
+				    w->progress.v[c->record->last_file].lines <=
+					    c->record->last_line + NEAR
+			    ? FAINT
+			    : 0;
+}
+
 /* Horovod says whom the others wait for, and the job ends soon: by that, unless it trained on. What
  * a rank had printed before may come late. */
 static void stall(const struct why *w, struct arena *a, struct explanation *x)
@@ -286,6 +301,7 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 	late_tasks(w, a, x);
 	is_explained = explain_has_reason(x) || w->healthy || why_has_worked(w);
 	reached_store(w, x, is_explained);
+	engine_waits(w, x);
 	worlds(w, a, x);
 	local_meeting(w, a, x, is_explained);
 	if (!is_explained) {

@@ -1,11 +1,13 @@
 /* What a line about a GPU means beside others: memory that ran out on a slice of one, a torch
  * without CUDA where the GPUs are of another make, a peer's memory that is not to be had over the
  * NVLink fabric, a kernel that the GPU does not get rid of, "no GPU" in a Slurm step's
- * container, and where one works afterwards.
+ * container, several processes on the first GPU, and where one works afterwards.
  */
 #include "probes/log/explain.h"
 
 #include "lib/core/text.h"
+
+#include <ctype.h>
 
 enum {
 	MORE = 6,   /* than what it explains */
@@ -177,6 +179,31 @@ static void in_a_step(struct explanation *x)
 				: "it is a container of a Slurm step");
 }
 
+/* "(GPU 3; 4.75 GiB total capacity", "GPU 3 has a total capacity": not the first one. */
+static bool is_of_another(const struct log_event *e)
+{
+	const char *p = strstr(e->text, "GPU ");
+
+	return p && isdigit((unsigned char)p[strlen("GPU ")]) &&
+	       strtol(p + strlen("GPU "), NULL, 10);
+}
+
+/* Rows of nvidia-smi: who has memory of GPU 0, where memory ran out. */
+static void crowd(struct explanation *x)
+{
+	enum { SEVERAL = 2 };
+	struct cause *c = explain_find(x, "GPU-130"), *oom = explain_find(x, "GPU-017");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (c->record->count < SEVERAL || !oom || oom->is_over || !oom->first ||
+	    is_of_another(oom->first))
+		return;
+	explain_reason(c, oom, oom->weight + MORE,
+		       "nvidia-smi lists several processes on that GPU");
+}
+
 /* Over a channel with GPUDirect it is the GPU's memory that the NIC may not reach. */
 static void refused_memory(const struct why *w, struct explanation *x)
 {
@@ -197,6 +224,7 @@ void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 	fabric_handle(w, a, x);
 	not_switched(x);
 	in_a_step(x);
+	crowd(x);
 	refused_memory(w, x);
 }
 

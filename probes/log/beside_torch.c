@@ -1,6 +1,6 @@
 /* What a line about torch means beside others: a SyncBatchNorm where there are no ranks, a buffer
- * that DDP changed, models that did not arrive, one rank that works on when the others have gone,
- * and why NCCL cannot start CUDA. */
+ * that DDP changed, models that did not arrive, one rank that works on, or saves, when the others
+ * have gone, and why NCCL cannot start CUDA. */
 #include "probes/log/explain.h"
 
 enum {
@@ -120,6 +120,26 @@ static void works_on_alone(struct why *w, struct explanation *x)
 				: "the training was over, and NCCL failed behind that line");
 }
 
+/* The parts of a model are gathered by all ranks, or by none. Its peers may have ended well. */
+static void saves_alone(struct explanation *x)
+{
+	static const char *const lost[] = {"CON-020", "CON-010", "PT-011"};
+	struct cause *c = explain_find(x, "PT-203");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (explain_has_reason(x))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(lost); i++) {
+		const struct cause *failed = explain_find(x, lost[i]);
+
+		for (size_t j = 0; failed && j < failed->record->events.n; j++)
+			if (shortly_before(c, &failed->record->events.v[j]))
+				explain_suspect(c, ALONE, "a peer was gone when NCCL gathered it");
+	}
+}
+
 /* A NCCL that is newer than the driver finds no CUDA to start. Elsewhere a process that forked may
  * be why; nccl-tests forks nothing. */
 static void nccl_and_driver(const struct why *w, struct arena *a, struct explanation *x)
@@ -231,6 +251,7 @@ void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 	sent_nothing(x);
 	buffers(w, a, x);
 	works_on_alone(w, x);
+	saves_alone(x);
 	nccl_and_driver(w, a, x);
 	without_srun(w, a, x);
 	asserted(w, a, x);

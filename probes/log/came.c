@@ -70,7 +70,7 @@ static void everybody(struct why *w, struct arena *a, struct explanation *x)
 	*LIST_ADD(a, &x->notes) = said;
 	explain_raise(c, timeout->weight + BETTER, said);
 	if (w->actors.nhosts <= 1 && !why_has_worked(w) && !explain_has_reason(x))
-		explain_raise(explain_find(x, "GPU-015"), timeout->weight + BEST, said);
+		explain_raise(stuck_between(x), timeout->weight + BEST, said);
 }
 
 /* Of which size the job said that it is; 0: it did not. */

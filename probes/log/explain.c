@@ -160,9 +160,10 @@ static bool is_silent(const struct why *w)
 
 static bool may_hang(const struct cause *c)
 {
-	static const char *const ids[] = {"GPU-015", "GPU-039", "GPU-043", "KRN-010", "IF-004",
-					  "IF-005",  "IF-006",	"IF-007",  "IF-008",  "IF-020",
-					  "PT-026",  "HNG-001", "HNG-002", NULL};
+	static const char *const ids[] = {"GPU-015", "GPU-039", "GPU-043", "GPU-129",
+					  "KRN-010", "IF-004",	"IF-005",  "IF-006",
+					  "IF-007",  "IF-008",	"IF-020",  "PT-026",
+					  "HNG-001", "HNG-002", "HNG-007", NULL};
 
 	for (size_t i = 0; ids[i]; i++)
 		if (streq(c->sig->id, ids[i]))

@@ -133,6 +133,8 @@ bool explain_has_reason(const struct explanation *x);
 void absent(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what a job that crashed or hangs did last. */
 void stuck(struct why *w, struct arena *a, struct explanation *x);
+/* What is suspected between the GPUs of one host, which may be NULL. */
+struct cause *stuck_between(struct explanation *x);
 /* Takes the weight from what the job outlived, and says whether anything failed at all. */
 void outlive(struct why *w, struct arena *a, struct explanation *x);
 /* Marks what the log's own words about its end clear. Of outlive(). */

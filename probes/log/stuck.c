@@ -55,14 +55,24 @@ static bool is_soon_after(const struct cause *c, const struct record *before)
 	       e->line - before->last_line <= NEAR;
 }
 
+/* Where all of it is NVLink, no PCIe is in question. */
+struct cause *stuck_between(struct explanation *x)
+{
+	struct cause *any = explain_find(x, "GPU-015"), *nvlink = explain_find(x, "GPU-129");
+
+	return any && nvlink && nvlink->record->count >= any->record->count ? nvlink : any;
+}
+
 void stuck(struct why *w, struct arena *a, struct explanation *x)
 {
-	struct cause *p2p = explain_find(x, "GPU-015"), *mnnvl = explain_find(x, "GPU-049");
-	struct cause *silent = explain_find(x, "HNG-002");
+	struct cause *p2p = stuck_between(x), *mnnvl = explain_find(x, "GPU-049");
+	struct cause *silent = explain_find(x, "HNG-002"), *nvlink = explain_find(x, "GPU-129");
 	const struct cause *crash = explain_find(x, "KRN-006");
 	bool timed_out = explain_find(x, "PT-006") || explain_find(x, "PT-007");
 
 	never_came(w, a, x);
+	if (nvlink && nvlink != p2p)
+		nvlink->weight = 0;
 	if (explain_has_reason(x) || why_has_worked(w))
 		return;
 	without_tpu(x);

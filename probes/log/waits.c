@@ -1,5 +1,5 @@
 /* What the ranks waited in when they gave up: who is behind, who is at another place of the
- * program, who was still preparing its data. */
+ * program, who was still preparing its data, or compiling. */
 #include "probes/log/explain.h"
 
 enum {
@@ -188,9 +188,37 @@ static void preparing(struct why *w, struct arena *a, struct explanation *x)
 	suspect_at(w, a, x, "DAT-004", gave_up ? PREPARING : PERHAPS, said, seen_as);
 }
 
+/* So many lines apart at most. */
+static bool is_beside(const struct record *r, const struct log_event *e, uint64_t near)
+{
+	uint64_t apart = r->last_line > e->line ? r->last_line - e->line : e->line - r->last_line;
+
+	return r->last_file == e->file && apart <= near;
+}
+
+/* The last lines of a compiler stand where others gave up, and not all did. */
+static void compiling(struct why *w, struct explanation *x)
+{
+	enum { NEAR = 16 /* lines, of all ranks */, MORE = 10 };
+	const struct waiters waits = actors_waiting(&w->actors);
+	struct cause *c = explain_find(x, "PT-204");
+	const struct cause *timeout = explain_find(x, "PT-006");
+	const struct log_event *e = timeout ? timeout->first : NULL;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!e || timeout->is_over || !is_beside(c->record, e, NEAR) ||
+	    (waits.nranks && waits.n >= waits.nranks))
+		return;
+	explain_reason(c, timeout, timeout->weight + MORE,
+		       "a compiler spoke just then, and not every rank gave up");
+}
+
 void waits(struct why *w, struct arena *a, struct explanation *x)
 {
 	elsewhere(w, a, x);
 	waiting(w, a, x);
 	preparing(w, a, x);
+	compiling(w, x);
 }

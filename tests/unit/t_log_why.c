@@ -286,6 +286,26 @@ static void silence_after_the_start(void **state UNUSED)
 	assert_int_equal(n, 0);
 }
 
+/* An engine's ranks meet once more, over messages of its own. */
+static void silence_between_an_engines_hosts(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	static const char up[] =
+		"n1:7:9 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 - Init COMPLETE\n"
+		"[2026-01-02 10:00:00 TP0] CustomAllreduce is disabled because this process group "
+		"spans across nodes.\n";
+	const char *went_on = arena_printf(&a, "%sApplication startup complete.\n", up);
+	struct cause c;
+	size_t n;
+
+	c = first_of(up, strlen(up), &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(c.sig->id, "HNG-007");
+	assert_true(c.weight < CONFIDENT);
+	(void)first_of(went_on, strlen(went_on), &n);
+	assert_int_equal(n, 0);
+}
+
 /* A cable that was pulled while RDMA ran explains what RDMA missed. */
 static void a_link_explains_rdma(void **state UNUSED)
 {
@@ -385,6 +405,7 @@ int main(void)
 		cmocka_unit_test(who_failed_first),
 		cmocka_unit_test(what_was_outlived),
 		cmocka_unit_test(silence_after_the_start),
+		cmocka_unit_test(silence_between_an_engines_hosts),
 		cmocka_unit_test(a_link_explains_rdma),
 		cmocka_unit_test(exceptions_at_the_end),
 		cmocka_unit_test(wide_text_is_read),
