@@ -136,6 +136,7 @@ static void fill_common(struct app *app, const struct preflight_ask *q, struct p
 	p->a = p->t.a = &app->arena;
 	p->r = p->t.r = app->report;
 	p->t.fold = report_folds(p->r);
+	p->tells_next = people && !c->strict;
 	p->t.terse = people && (q->hosts || q->serve) && !c->verbose;
 	p->deadline_ns = c->deadline_ns;
 	p->budget_ns = c->budget_ns;

@@ -159,15 +159,12 @@ static void covers(struct preflight *p)
 						    : "; no data was moved");
 }
 
-/* A line is no place for more. */
-enum { NAMES_LONG = 160 };
-
 /* srun takes what has a slash for a file of names. */
 static const char *excluded(const struct preflight *p, const char *folded)
 {
 	const char *slash = p->nodes_dir && strchr(p->nodes_dir, '/') ? "" : "./";
 
-	if (!p->nodes_dir || strlen(folded) <= NAMES_LONG)
+	if (!p->nodes_dir || strlen(folded) <= PREFLIGHT_NAMES)
 		return folded;
 	return arena_printf(p->a, "%s%s/failing_nodes.txt", slash, p->nodes_dir);
 }
@@ -191,7 +188,7 @@ static const char *without(const struct preflight *p, const host_list *passing,
 	if (slurm_knows(p, failing))
 		return arena_printf(p->a, "srun --exclude=%s ...",
 				    shell_quote(p->a, excluded(p, hostlist_fold(p->a, failing))));
-	return p->crew || strlen(rest) > NAMES_LONG
+	return p->crew || strlen(rest) > PREFLIGHT_NAMES
 		       ? NULL
 		       : arena_printf(p->a, "windsock --hosts %s", rest);
 }
@@ -208,6 +205,13 @@ static void nodes_data(const struct preflight *p)
 	json_str(report_data(p->r), "without", without(p, &passing, &failing));
 }
 
+/* Nothing is wrong with any of them, nor with what is between them, which was tested. */
+static bool all_passed(const struct preflight *p, const host_list *passing)
+{
+	return passing->n == p->hosts.n && !p->absent && !report_count(p->r, ST_FAIL) &&
+	       !report_count(p->r, ST_ERROR) && (has_ended(p, S_REACH) || has_ended(p, S_PATHS));
+}
+
 static int tell_nodes(struct preflight *p, struct err *e)
 {
 	host_list passing = {0}, failing = {0};
@@ -217,6 +221,8 @@ static int tell_nodes(struct preflight *p, struct err *e)
 	line = without(p, &passing, &failing);
 	if (line)
 		report_remark(p->r, "Without them:  %s", line);
+	else if (all_passed(p, &passing))
+		preflight_tell_next(p);
 	if (!p->nodes_dir)
 		return 0;
 	return write_passing(p, &passing, e) || write_names(p, "failing_nodes.txt", &failing, e)

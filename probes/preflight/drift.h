@@ -16,6 +16,9 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 
 /* What this host says of one of its stages: an element of data.stages; NULL: nothing. */
 const cJSON *answer_stage(const struct answer *a, enum stage_id id);
+/* Of what they say, for preflight_tell_next(). */
+void preflight_count_gpus(struct preflight *p, const struct answers *all);
+enum { PREFLIGHT_GPUS = 1024 }; /* that another host says it has more of is not believed */
 /* The table of hosts. */
 void preflight_view(struct preflight *p, const struct answers *all);
 

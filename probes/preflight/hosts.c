@@ -266,6 +266,7 @@ static int conclude(struct preflight *p, const struct answers *all, double asked
 		    struct err *e)
 {
 	preflight_learn_names(p, all);
+	preflight_count_gpus(p, all);
 	take_rest(p, all);
 	preflight_finish(p, S_HOSTS);
 	if (all->n) {

@@ -93,6 +93,7 @@ struct preflight {
 	bool verbose, here; /* here: this machine alone, as somebody said */
 	bool asked;	    /* by a run of several hosts, of which this is one */
 	bool burst;	    /* a second of work on each GPU, also with --quick */
+	bool tells_next;    /* people read it, and a warning is no failure */
 
 	struct stage_run run[S_COUNT];
 	size_t concluded;	    /* sibling commands that said something */
@@ -116,6 +117,7 @@ struct preflight {
 	const char *covers;
 	bool unattributed; /* something between hosts failed that names no node */
 	size_t width;	   /* hosts of this run; 0: this one alone */
+	unsigned gpus;	   /* of the host that has the fewest */
 	bool one_machine;  /* two of them are one: what they do at a time, they do to each other */
 	curve curve;	   /* of the collectives; the larger sizes later */
 	size_t groups, group; /* while a stage goes through groups of hosts: how many, which */
@@ -219,6 +221,9 @@ void preflight_judge_training(struct preflight *p, const cJSON *data, const cJSO
 int preflight_check_nodes(struct arena *a, const char *nodes, struct err *e) MUST_CHECK;
 /* Data of the run, the causes, the node lists; then what the run as a whole came to. */
 int preflight_conclude(struct preflight *p, struct err *e) MUST_CHECK;
+/* All hosts, and what is between them, have passed: what to type for one's own job. */
+void preflight_tell_next(struct preflight *p);
+enum { PREFLIGHT_NAMES = 160 }; /* names that are longer are no part of a line to type */
 
 /* Our own probes: probes/node, as stages of this run. */
 void preflight_limits(struct preflight *p);

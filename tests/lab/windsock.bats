@@ -54,6 +54,28 @@ times=${REPEAT:-3}
     [ "$(wc -l <out/passing_nodes.txt)" = 4 ]
 }
 
+@test "what passed between hosts ends with what to type for one's own job; nothing else does, nor for programs" {
+    export WINDSOCK_HOSTS=node0,node1
+    next="Next, for your own job:  ddpsmoke --rsh '$WINDSOCK_RSH' --hosts node0,node1 --emit torchrun   #"
+    run -0 --separate-stderr windsock --hosts node0,node1 --quick
+    [[ $output == *$'\n\n'"$next"*$'\n'"Its interface alone:  "*$'\n\nPASS'* ]]
+    # they are what they say they are
+    while read -r line; do
+        run -0 --separate-stderr on 0 env -C "$PWD" PATH="$BIN:$PATH" sh -c "${line#*:  }"$'\n''echo "$NCCL_SOCKET_IFNAME"'
+        [[ $output == *=eth0* ]]
+    done < <(grep -E '^(Next|Its interface)' <<<"$output")
+    for more in --quiet --strict --json --format=markdown --format=tap; do
+        run --separate-stderr windsock --hosts node0,node1 --quick "$more"
+        [[ $output != *"--emit torchrun"* ]]
+    done
+    run -0 --separate-stderr windsock --quick # this host alone
+    [[ $output != *"--emit torchrun"* ]]
+    on 1 nft 'add table inet t; add chain inet t c { type filter hook input priority 0; policy accept; }; add rule inet t c iifname != lo tcp dport 29500-65535 drop'
+    run -1 --separate-stderr windsock --hosts node0,node1 --quick
+    on 1 nft delete table inet t
+    [[ $output != *"--emit torchrun"* ]]
+}
+
 @test "a host that does not answer is named; the others are tested" {
     run -1 --separate-stderr windsock --hosts node0,node1,nowhere --quick --json
     valid
