@@ -144,7 +144,7 @@ soak:
 	@$(MAKE) --no-print-directory -j$$(nproc) all unit
 	@O='$(O)' scripts/soak
 
-# A bare Debian, a clean clone, and nothing but the README's two commands.
+# A bare Debian, a clean clone, and nothing but the two commands that CONTRIBUTING.md begins with.
 check-newcomer:
 	@scripts/check-newcomer
 check-packages:
