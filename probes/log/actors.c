@@ -128,6 +128,20 @@ const struct offer *actors_offered(const struct actors *t, const char *addr)
 	return NULL;
 }
 
+const struct offer *actors_near(const struct actors *t, const char *host, const char *addr)
+{
+	const char *dot = strrchr(addr, '.');
+	size_t n = dot ? (size_t)(dot - addr) + 1 : 0;
+
+	for (size_t i = 0; n && i < t->offers.n; i++) {
+		const struct offer *o = &t->offers.v[i];
+
+		if (!strncmp(o->addr, addr, n) && streq(t->v.v[o->actor].who.host, host))
+			return o;
+	}
+	return NULL;
+}
+
 const struct offer *actors_card(const struct actors *t, const struct actor *who, int card)
 {
 	for (size_t i = 0; i < t->offers.n; i++)

@@ -65,6 +65,8 @@ void actors_offer(struct actors *t, const struct actor *who, const char *list);
 const char *actors_text(struct actors *t, const char *text);
 /* Who offered @addr, or NULL. */
 const struct offer *actors_offered(const struct actors *t, const char *addr);
+/* Of @host, whose address has the same first three numbers as the IPv4 @addr; NULL: none has. */
+const struct offer *actors_near(const struct actors *t, const char *host, const char *addr);
 /* What @who offered on its card of that number, or NULL. */
 const struct offer *actors_card(const struct actors *t, const struct actor *who, int card);
 /* Those that timed out in a collective, and how many ranks there are. */

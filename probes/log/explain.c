@@ -302,6 +302,8 @@ static void word(struct why *w, struct arena *a, struct cause *c)
 
 	extract_any(w, c, &e);
 	o = actors_offered(&w->actors, e.addr);
+	if (!o && c->first) /* what is in use, and did not help */
+		o = actors_near(&w->actors, c->first->who.host, e.addr);
 	v[ADDR].value = *e.addr ? e.addr : NULL;
 	v[PORT].value = *e.port ? e.port : NULL;
 	v[NAME].value = *e.name ? e.name : NULL;

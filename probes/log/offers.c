@@ -190,6 +190,24 @@ static bool was_connected(const struct cause *c)
 	return strstr(c->first->text, "TIMEOUT self_rank");
 }
 
+/* No router is on the way to an address of one's own network: its host is down, or refuses. */
+static void say_near(const struct why *w, struct arena *a, struct cause *c, const struct extract *e)
+{
+	static const char *const ids[] = {"CON-001", "CON-002"};
+	const struct offer *o = actors_near(&w->actors, c->first->who.host, e->addr);
+
+	/* each host may have a network of that number for its containers */
+	if (!o || c->because || leads_nowhere_by_name(o->iface) || starts_with(e->addr, "172.17."))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+		if (streq(c->sig->id, ids[i]))
+			c->because = arena_printf(
+				a,
+				"it looks like a neighbour of %s on %s: its firewall refuses, or "
+				"it is down",
+				o->addr, o->iface);
+}
+
 /* An address that could not be reached, and on which interface its owner offered it. */
 void offers(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -213,6 +231,7 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 			said = arena_printf(a, "a rank could not connect to %s", e.addr);
 		else
 			said = c->because;
+		say_near(w, a, c, &e);
 		if (is_of_each_host(&e, c))
 			blame_each_host(w, a, x, i, said);
 		else if (*e.addr)

@@ -203,6 +203,27 @@ static struct cause first_of(const char *text, size_t n, size_t *ret_n)
 	return x.causes.n ? x.causes.v[0] : (struct cause){0};
 }
 
+/* What refuses is the neighbour: the interface that is in use is no cure. */
+static void a_neighbour_refuses(void **state UNUSED)
+{
+	static const char text[] =
+		"n1:7:7 [0] NCCL INFO Bootstrap : Using bond0:10.7.0.3<0>\n"
+		"n1:7:9 [0] misc/socket.cc:576 NCCL WARN socketPollConnect: Connect to "
+		"10.7.0.4<50655> returned 113(No route to host) errno 115(Operation now in "
+		"progress)\n"
+		"RuntimeError: NCCL error: unhandled system error\n";
+	struct cause c;
+	size_t n;
+
+	c = first_of(text, strlen(text), &n);
+	assert_string_equal(c.sig->id, "CON-001");
+	assert_non_null(c.because);
+	assert_non_null(strstr(c.because, "neighbour of 10.7.0.3 on bond0"));
+	for (size_t i = 0; i < c.fix.n; i++)
+		assert_null(strstr(c.fix.v[i], "bond0"));
+	assert_non_null(strstr(c.fix.v[c.fix.n - 1], "firewall-cmd"));
+}
+
 /* torch says of every rank what it began and ended last: one that waits for nothing was absent.
  * Of other groups than the world that says nothing. */
 static void a_rank_that_never_came(void **state UNUSED)
@@ -410,6 +431,7 @@ int main(void)
 		cmocka_unit_test(exceptions_at_the_end),
 		cmocka_unit_test(wide_text_is_read),
 		cmocka_unit_test(advice_names_what_was_found),
+		cmocka_unit_test(a_neighbour_refuses),
 		cmocka_unit_test(a_rank_that_never_came),
 		cmocka_unit_test(a_group_is_found_behind_a_prefix),
 		cmocka_unit_test(blocks_do_not_mix),
