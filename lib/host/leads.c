@@ -38,8 +38,7 @@ void leads_mark_uplinks(const struct inventory *inv, bool *over_nic)
 		over_nic[k] |= leads_through_switch(&inv->ifaces.v[k]);
 }
 
-/* A bridge without a port leads nowhere, whatever it is called. */
-static bool has_port(const struct inventory *inv, const struct iface *bridge)
+bool leads_has_port(const struct inventory *inv, const struct iface *bridge)
 {
 	for (size_t k = 0; k < inv->ifaces.n; k++) {
 		const struct iface *m = master_of(inv, &inv->ifaces.v[k]);
@@ -76,7 +75,7 @@ const char *leads_nowhere(const struct inventory *inv, const struct iface *i,
 		return "is on the loopback interface";
 	if (i->kind == IFACE_CONTAINER)
 		return "belongs to containers or virtual machines on this host only";
-	if (i->kind == IFACE_BRIDGE && !has_port(inv, i))
+	if (i->kind == IFACE_BRIDGE && !leads_has_port(inv, i))
 		return "is on a bridge that leads to no other host";
 	if (i->kind == IFACE_DUMMY)
 		return "is on an interface without a wire";

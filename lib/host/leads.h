@@ -10,6 +10,8 @@
  * carry their own address on one. Of Open vSwitch all ports are marked, where a NIC is one: which
  * of its bridges that belongs to only the switch knows. */
 void leads_mark_uplinks(const struct inventory *inv, bool *over_nic);
+/* A bridge without a port leads nowhere, whatever it is called. */
+bool leads_has_port(const struct inventory *inv, const struct iface *bridge);
 /* @i is a bridge's own port in Open vSwitch, whose NICs are ports of another device. */
 bool leads_through_switch(const struct iface *i);
 /* The VRF that @i is in, a routing table for itself; NULL: none. */

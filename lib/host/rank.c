@@ -128,10 +128,18 @@ static int by_rank(const void *p, const void *q)
 	return x->iface < y->iface ? -1 : x->iface > y->iface;
 }
 
+/* What else Open vSwitch leads to, only the switch knows. */
+static bool is_empty_bridge(const struct inventory *inv, const struct iface *i)
+{
+	return i->kind == IFACE_BRIDGE && !leads_through_switch(i) && !leads_has_port(inv, i);
+}
+
 static void judge(const struct inventory *inv, int family, struct candidate *c, bool over_nic,
 		  const unsigned *best)
 {
 	c->why = why_not_candidate(c->iface);
+	if (!c->why && is_empty_bridge(inv, c->iface))
+		c->why = "bridge without a port: it leads to no other host";
 	if (c->why)
 		return;
 	c->addr = iface_best_addr(inv, c->iface, family);

@@ -2,7 +2,7 @@
 #define LIB_HOST_RANK_H
 /*
  * Which interface should carry training traffic, judged from this host alone.
- * A candidate needs a running link and an address that a peer could reach.
+ * A candidate needs a running link, as a bridge a port, and an address that a peer could reach.
  * Candidates are ordered by enum rank_score: the kind first; then a NIC at
  * least four times slower than the fastest of its kind goes back (a management
  * port beside the data network, even where the default route is its), but for

@@ -65,6 +65,13 @@ static const struct row {
 	    "addr wlan0 192.168.1.2/24\naddr eth0 192.168.1.3/24\n"
 	    "route default via=192.168.1.1 dev=wlan0\n",
 	 0, "eth0 wlan0", "eth0", "wired; wlan0 is wireless"},
+	/* a bridge with nothing at it leads no farther than a dummy does */
+	{"link 2 br0 kind=bridge\naddr br0 10.6.0.1/24\n"
+	 "link 3 t type=none kind=wireguard\naddr t 10.9.0.2/24\n",
+	 0, "t", "br0", "bridge without a port"},
+	{"link 2 br0 kind=bridge\naddr br0 10.6.0.1/24\nlink 4 p kind=veth master=br0\n"
+	 "link 3 t type=none kind=wireguard\naddr t 10.9.0.2/24\n",
+	 0, "br0 t", "br0", "bridge; t is vpn"},
 	/* a factor below four does not beat the default route; four does */
 	{"link 2 a pci=0000:01:00.0 speed=10000\nlink 3 b pci=0000:02:00.0 speed=25000\n"
 	 "addr a 10.0.0.2/24\naddr b 10.0.1.2/24\nroute default via=10.0.0.1 dev=a\n",
@@ -167,7 +174,8 @@ static const struct row {
 	/* kinds among each other */
 	{"link 2 br0 kind=bridge\nlink 3 v0 kind=veth elsewhere link=9\nlink 4 mv0 kind=macvlan\n"
 	 "link 5 wg0 type=none kind=wireguard\nlink 6 eth0\nlink 7 v1 kind=veth link=v0\n"
-	 "addr br0 10.0.2.2/24\naddr v0 10.0.3.2/24\naddr mv0 10.0.4.2/24\naddr wg0 10.0.5.2/24\n"
+	 "link 8 p kind=veth master=br0\naddr br0 10.0.2.2/24\naddr v0 10.0.3.2/24\naddr mv0 "
+	 "10.0.4.2/24\naddr wg0 10.0.5.2/24\n"
 	 "addr eth0 8.8.4.2/24\naddr v1 10.0.7.2/24\n",
 	 0, "eth0 mv0 v0 br0 wg0 v1", "br0", "usable, but bridge: eth0 comes first"},
 	/* states and addresses that rule out */
