@@ -1,5 +1,6 @@
 /* Traps in Open MPI's lists of interfaces. */
 #include "lib/core/quote.h"
+#include "lib/host/leads.h"
 #include "probes/rules/names.h"
 #include "probes/rules/ompi.h"
 
@@ -72,6 +73,40 @@ static const char *include_trouble(const ompi_ifs *ifs, const char *entry, const
 	}
 }
 
+/* The first of what the entries stand for that no peer reaches; NULL: all can be reached. */
+static const struct ompi_if *unreached(const struct rules_input *in, const ompi_ifs *ifs,
+				       const char *list, const char **ret_why)
+{
+	str_list names;
+
+	ompi_resolve_list(ifs, list, in->inv->a, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		const struct ompi_if *one = ompi_find(ifs, names.v[i]);
+		const struct iface_addr *ia = one ? one->ia : NULL;
+
+		*ret_why = ia ? leads_nowhere(in->inv, ia->iface, &ia->addr) : NULL;
+		if (*ret_why && !names_must_be(in, ia))
+			return one;
+	}
+	return NULL;
+}
+
+static void judge_reach(const struct rules_input *in, const ompi_ifs *ifs,
+			const struct ompi_param *p, struct finding *f)
+{
+	const struct ompi_if *one;
+	struct addr_text t;
+	const char *why;
+
+	one = unreached(in, ifs, p->value, &why);
+	if (!one)
+		return;
+	finding_set(f, ST_WARN, "%s=%s lets %s in, whose address %s %s", p->name, p->value,
+		    one->name, addr_print(&one->ia->addr, &t), why);
+	if (!names_mend_linklocal(in, one->ia, f))
+		fix_set(f, p, names_best(in));
+}
+
 static void check_include(const struct rules_input *in, const ompi_ifs *ifs,
 			  const struct ompi_params *o, const struct ompi_param *p, struct report *r)
 {
@@ -93,6 +128,8 @@ static void check_include(const struct rules_input *in, const ompi_ifs *ifs,
 		fix_set(f, p, names_best(in));
 		break;
 	}
+	if (f->status == ST_PASS)
+		judge_reach(in, ifs, p, f);
 	report_add(r, f);
 }
 

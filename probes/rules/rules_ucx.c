@@ -3,6 +3,8 @@
  * UCX_NET_DEVICES names devices of both kinds in one list (mlx5_0:1,eth0), so
  * naming an Ethernet interface alone switches RDMA off.
  */
+#include "lib/core/quote.h"
+#include "lib/host/leads.h"
 #include "probes/rules/names.h"
 
 #include <net/if.h>
@@ -143,6 +145,51 @@ static const char *missing(const str_list *names, const device_list *rdma, const
 	return NULL;
 }
 
+/* The first that is named and that no peer reaches. */
+static const struct device *unreached(const struct rules_input *in, const str_list *names,
+				      const device_list *net, const char **ret_why)
+{
+	for (size_t i = 0; i < net->n; i++) {
+		const struct iface_addr *ia = net->v[i].ia;
+
+		if (!in_list(names, net->v[i].name))
+			continue;
+		*ret_why = leads_nowhere(in->inv, ia->iface, &ia->addr);
+		if (*ret_why && !names_must_be(in, ia))
+			return &net->v[i];
+	}
+	return NULL;
+}
+
+/* An RDMA port beside it has to stay. */
+static const char *without(const struct rules_input *in, const str_list *names, const char *name)
+{
+	struct text t;
+
+	text_init(&t, in->inv->a);
+	for (size_t i = 0; i < names->n; i++)
+		if (!streq(names->v[i], name))
+			text_addf(&t, "%s%s", t.n ? "," : "", names->v[i]);
+	return t.n ? shell_quote(in->inv->a, t.s) : names_best(in);
+}
+
+static void judge_reach(const struct rules_input *in, const char *v, const str_list *names,
+			const device_list *net, struct finding *f)
+{
+	const struct device *d;
+	struct addr_text t;
+	const char *why;
+
+	d = unreached(in, names, net, &why);
+	if (!d) {
+		finding_set(f, ST_PASS, VAR "=%s: every device is here", v);
+		return;
+	}
+	finding_set(f, ST_WARN, VAR "=%s lets %s in, whose address %s %s", v, d->name,
+		    addr_print(&d->ia->addr, &t), why);
+	finding_fix(f, "export " VAR "=%s", without(in, names, d->name));
+}
+
 static void check(const struct rules_input *in, struct report *r)
 {
 	const char *v = settings_env(VAR), *gone;
@@ -170,7 +217,7 @@ static void check(const struct rules_input *in, struct report *r)
 			    v, rdma.v[0].name);
 		finding_fix(f, "unset " VAR);
 	} else {
-		finding_set(f, ST_PASS, VAR "=%s: every device is here", v);
+		judge_reach(in, v, &names, &net, f);
 	}
 	report_add(r, f);
 }

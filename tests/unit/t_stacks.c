@@ -8,6 +8,8 @@
 #include "probes/rules/torch.h"
 #include "tests/unit/stacks_ground.h"
 
+#define DOCKER "link 9 docker0 kind=bridge\naddr docker0 172.17.0.1/16\n"
+
 static const char *joined(struct arena *a, const str_list *l)
 {
 	char *s = arena_strdup(a, "");
@@ -289,6 +291,15 @@ static const struct lint {
 	{"ucx", TWO RDMA, "UCX_NET_DEVICES=eth0", "lint.ucx.net_devices", "warn", "RDMA off",
 	 "unset UCX_NET_DEVICES"},
 	{"ucx", TWO, "UCX_NET_DEVICES=eth0", "lint.ucx.net_devices", "pass", "", NULL},
+	{"ucx", TWO DOCKER, "UCX_NET_DEVICES=eth0,docker0", "lint.ucx.net_devices", "warn",
+	 "lets docker0 in, whose address 172.17.0.1 belongs to containers",
+	 "export UCX_NET_DEVICES=eth0"},
+	{"ucx", TWO RDMA DOCKER, "UCX_NET_DEVICES=docker0,mlx5_0:1", "lint.ucx.net_devices", "warn",
+	 "lets docker0 in", "export UCX_NET_DEVICES=mlx5_0:1"},
+	{"openmpi", TWO DOCKER, "OMPI_MCA_btl_tcp_if_include=172.17.0.0/16", "lint.ompi.if_include",
+	 "warn", "lets docker0 in", "export OMPI_MCA_btl_tcp_if_include=eth0"},
+	{"openmpi", TWO, "OMPI_MCA_btl_tcp_if_include=lo", "lint.ompi.if_include", "warn",
+	 "127.0.0.1 is loopback", "export OMPI_MCA_btl_tcp_if_include=eth0"},
 	{"ucx", TWO RDMA, "UCX_NET_DEVICES=mlx5_0", "lint.ucx.net_devices", "fail", "mlx5_0:1",
 	 "unset UCX_NET_DEVICES"},
 	{"ucx", TWO RDMA, "UCX_NET_DEVICES=all", "lint.ucx.net_devices", NULL, NULL, NULL},
