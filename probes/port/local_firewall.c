@@ -5,14 +5,36 @@
 #include <arpa/inet.h>
 #include <netinet/icmp6.h>
 
-/* Rules may ask by which interface it comes or goes. */
+/* The card that leads to @peer; NULL: none does, or it is not known. */
+static const struct iface *way_to(const struct local *l, const union addr *peer)
+{
+	struct facts *f = l->f;
+	struct err ignored = {0};
+	struct route x = {0};
+
+	if ((!f->nl.sock && !f->nl.recorded) ||
+	    netlink_route(&f->nl, peer, 0, NULL, &x, &ignored) || !x.reachable ||
+	    x.type != RTN_UNICAST)
+		return NULL;
+	return inventory_by_index(&f->inv, x.oif);
+}
+
+/* Rules may ask by which interface it comes or goes: who is in the network of our address comes in
+ * where that is; all else goes, and mostly comes, by the card that the route takes. Hosts that
+ * speak BGP have their address on lo, or on a card that is none. */
 static struct nft_packet here(const struct local *l, const struct nft_packet *asked)
 {
 	const union addr *own = asked->input ? &asked->to : &asked->from;
+	const union addr *peer = asked->input ? &asked->from : &asked->to;
 	const struct iface_addr *mine = inventory_by_addr(&l->f->inv, own);
+	const struct iface *card = mine ? mine->iface : NULL, *way;
 	struct nft_packet p = *asked;
 
-	p.iface = mine ? mine->iface->name : NULL;
+	if (mine && (!asked->input || !addr_in_subnet(peer, own, mine->prefix))) {
+		way = way_to(l, peer);
+		card = way ? way : card;
+	}
+	p.iface = card ? card->name : NULL;
 	return p;
 }
 

@@ -14,6 +14,17 @@ static bool nccl_publishes(const struct mesh_self *s, int family)
 	return p.reachable && p.address && !addr_parse(p.address, &x) && x.sa.sa_family == family;
 }
 
+/* Hosts that speak BGP have their address on lo alone, and are reached by it. */
+static void take_own(struct mesh_self *s, const union addr *at)
+{
+	const struct iface_addr *x = inventory_by_addr(&s->f->inv, at);
+
+	if (x) {
+		s->local.s.addr = x;
+		s->local.s.iface = x->iface;
+	}
+}
+
 /* The run's data has the family that most hosts are reached by. Where this host's best interface
  * has none of it, and NCCL would publish another one that has, the others are told that one. */
 int mesh_choose_address(struct mesh_self *s, struct err *e)
@@ -25,10 +36,12 @@ int mesh_choose_address(struct mesh_self *s, struct err *e)
 	suggest_by_rank(&s->f->in, &s->local.s);
 	if (rdzv_members(s->rdzv, &m, &n, e))
 		return -1;
-	if (s->local.s.addr && !addr_parse(m[s->me].data_addr, &data) &&
-	    addr_class(&data) != ADDR_LOOPBACK &&
-	    data.sa.sa_family != s->local.s.addr->addr.sa.sa_family &&
-	    nccl_publishes(s, data.sa.sa_family))
+	if (addr_parse(m[s->me].data_addr, &data) || addr_class(&data) == ADDR_LOOPBACK)
+		return 0;
+	if (!s->local.s.addr)
+		take_own(s, &data);
+	else if (data.sa.sa_family != s->local.s.addr->addr.sa.sa_family &&
+		 nccl_publishes(s, data.sa.sa_family))
 		suggest_by_family(&s->f->in, data.sa.sa_family, &s->local.s);
 	return 0;
 }

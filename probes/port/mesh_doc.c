@@ -53,7 +53,9 @@ static void put_node(struct mesh_self *s, cJSON *line)
 	if (mine) {
 		json_str(line, "iface", mine->iface->name);
 		json_str(line, "subnet", fix_subnet(mine, s->a));
-		json_num(line, "mtu", mine->iface->mtu);
+		/* no packet passes lo, nor a dummy, whose address is reached by other cards */
+		if (mine->iface->kind != IFACE_LOOPBACK && mine->iface->kind != IFACE_DUMMY)
+			json_num(line, "mtu", mine->iface->mtu);
 		if (!(mine->flags & IFA_F_PERMANENT))
 			json_bool(line, "leased", true);
 		mesh_put_card(s, line);

@@ -235,6 +235,27 @@ filtered() {
     [[ $output == *"perhaps inet f i, handle "* ]]
 }
 
+# As hosts that speak BGP have it: peers come in by a card that has no address.
+@test "blame: the address of a host is on lo or on a dummy, and rules ask for the card that packets use" {
+    local at
+    for at in lo d0; do
+        [ $at = lo ] || on 1 sh -c 'ip link add d0 type dummy 2>/dev/null || ip link add d0 type bridge; ip link set d0 up'
+        on 1 sh -c "ip address del 10.77.0.2/16 dev eth0; ip address add 10.77.0.2/32 dev $at
+            ip route add 10.77.0.0/16 dev eth0 src 10.77.0.2"
+        on 1 nft 'flush ruleset; table inet f { chain i { type filter hook input priority 0; policy drop
+            iifname { lo, eth0 } accept; }; }'
+        between
+        [ "$status" = 0 ]
+        [[ $output != *'"mesh.mtu"'* ]]
+        on 1 nft 'flush ruleset; table inet f { chain i { type filter hook input priority 0; iifname eth0 tcp dport 29500 drop; }; }'
+        between
+        [[ $(failed) == "mesh.in node1" && $output == *"iifname eth0 tcp dport 29500 drop"* ]]
+        [ $at = lo ] || run --separate-stderr on 1 "$BIN/portcheck" --json
+        [ $at = lo ] || [[ $output == *"firewall drops what comes from other hosts: inet f i, "* ]]
+        on 1 sh -c "nft flush ruleset; ip address del 10.77.0.2/32 dev $at; ip link del d0 2>/dev/null; ip address add 10.77.0.2/16 dev eth0"
+    done
+}
+
 # As clouds give them out: a host's address is all of its network.
 @test "blame: what lets others in or out names them, and not the host's own single address" {
     on 0 sh -c 'ip address add 10.99.1.1/32 dev eth0; ip route add 10.99.0.0/24 dev eth0 src 10.99.1.1'
