@@ -84,13 +84,16 @@ static int tell_error(const struct world_run *w, struct report *r, struct err *e
 	return 0;
 }
 
-/* A world that did not come together is a word on the cluster. */
+/* A world that did not come together is a word on the cluster. Whoever is missing somebody else
+ * was to start. */
 static int say_missing(const struct job_opts *o, struct report *r, struct err *e)
 {
+	static const char start[] = "- start it there, with the same command line as here";
+	const char *fix = strstr(e->msg, " missing: ") ? start : err_fix(e, report_arena(r));
 	struct story story;
 
 	story_init(&story, &o->story, r);
-	verdict_lost(r, &story, -1, e->msg, err_fix(e, report_arena(r)));
+	verdict_lost(r, &story, -1, e->msg, fix);
 	*e = (struct err){0};
 	return 0;
 }

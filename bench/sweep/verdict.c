@@ -134,11 +134,10 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 			    on_host(r, p, message));
 	else if (strstr(message, "nothing passes between"))
 		finding_fix(f, "portcheck --hosts ...  # both: what lets nothing through");
-	else if (strstr(message, " missing at a barrier"))
+	else if (strstr(message, " missing at a barrier") ||
+		 (strstr(message, " missing: ") && !fix))
 		finding_fix(f, "ps -C ncclbench -o pid,stat,wchan:20,args%s",
 			    on_host(r, p, message));
-	else if (strstr(message, " missing: "))
-		finding_fix(f, "- start it there, with the same --init and --world-size as here");
 	else if (strstr(message, "no rendezvous at "))
 		finding_fix(f,
 			    strstr(message, "Connection refused")

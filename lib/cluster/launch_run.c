@@ -4,6 +4,7 @@
 #include "lib/cluster/loopback.h"
 #include "lib/cluster/open_files.h"
 #include "lib/cluster/own_machine.h"
+#include "lib/cluster/rdzv_messages.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -158,7 +159,8 @@ bool launch_unable(const struct launch_result *l, struct err *e)
 	if (!r || r->host->trouble || (r->status != EXIT_UNABLE && r->status != EXIT_ABSENT))
 		return false;
 	err_set(e, r->status == EXIT_ABSENT ? ERR_ABSENT : ERR_SYS, "%s", l->failure);
-	err_hint(e, "what it said itself is above: its host lacks that");
+	err_hint(e, "what it said itself is above%s",
+		 strstr(l->failure, RDZV_NOT_FOUND) ? "" : ": its host lacks that");
 	return true;
 }
 

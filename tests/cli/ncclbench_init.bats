@@ -8,7 +8,7 @@ load ../wait.sh
     start=$SECONDS
     run -1 --separate-stderr "$BIN/ncclbench" --init "tcp://127.0.0.1:$(free_port)" --rank 0 --world-size 2 \
         --deadline 1s
-    [[ $output == *"rank.alive"*"rank 1 of 2 missing"* ]]
+    [[ $output == *"rank.alive"*"rank 1 of 2 missing"* && $stderr == *"- start it there, with the same command line"* ]]
     run -1 --separate-stderr "$BIN/ncclbench" --init "tcp://127.0.0.1:$(free_port)" --rank 1 --world-size 2 \
         --deadline 1s
     [[ $output == *"rank.alive: rank 0 was not reached: no rendezvous at 127.0.0.1:"* && $stderr == *"-> ss -ltn  # at 127.0.0.1:"*"no rank twice"* ]]

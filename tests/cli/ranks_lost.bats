@@ -106,6 +106,23 @@ TRAIN_ON=(ddpsmoke --epochs 100000)
     done
 }
 
+@test "a rank that we started and that never joins is there: what it waits in" {
+    "${CC:-cc}" -shared -fPIC -xc -o stopped.so - <<'END'
+#include <signal.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void stop(void)
+{
+    const char *rank = getenv("WINDSOCK_RANK");
+    if (rank && *rank == '1')
+        raise(SIGSTOP);
+}
+END
+    LD_PRELOAD=$PWD/stopped.so ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" run -1 --separate-stderr \
+        timeout 60 "$BIN/ncclbench" --np 2 -b 8 -e 8 --deadline 2s
+    [[ $output == *"FAIL rank.alive: rank 1 of 2 ("*") missing: nobody has joined"* ]]
+    [[ $stderr == *"ps -C ncclbench -o pid,stat,wchan:20,args   # on "* && $stderr != *"start it there"* ]]
+}
+
 @test "the rendezvous goes while data flows, and no rank is at fault" {
     start 0 2 "${SWEEP_ON[@]}"
     start 1 2 "${SWEEP_ON[@]}"

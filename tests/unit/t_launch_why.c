@@ -322,6 +322,32 @@ static void what_is_forbidden_is_no_shortage(void **state UNUSED)
 	}
 }
 
+/* What it lacks it has said itself; who found no rendezvous lacks nothing. */
+static void who_ended_before_it_joined(void **state UNUSED)
+{
+	static const struct {
+		const char *failure, *hint;
+	} rows[] = {
+		{"rank 1 (b) ended before it joined: exit code 3 (cannot find librdma.so)",
+		 "what it said itself is above: its host lacks that"},
+		{"rank 1 (b) ended before it joined: exit code 3 (no rendezvous at 10.0.0.1:29500 "
+		 "for "
+		 "5 s; the last try: no answer from 10.0.0.1)",
+		 "what it said itself is above"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct launch_host on = {0};
+		struct launch_rank r = {.host = &on, .ended = true, .status = EXIT_UNABLE};
+		const struct launch_result l = {.unjoined = &r, .failure = rows[i].failure};
+		struct err e = {0};
+
+		assert_true(launch_unable(&l, &e));
+		assert_string_equal(e.msg, rows[i].failure);
+		assert_string_equal(e.hint, rows[i].hint);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +362,7 @@ int main(void)
 		cmocka_unit_test_teardown(what_it_lacks_of_ours_is_brought, forget),
 		cmocka_unit_test_teardown(what_is_forbidden_is_no_shortage, forget),
 		cmocka_unit_test_teardown(who_is_cut_off, forget),
+		cmocka_unit_test(who_ended_before_it_joined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
