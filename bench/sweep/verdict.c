@@ -10,6 +10,7 @@
 #include "lib/report/json.h"
 
 #include <ctype.h>
+#include <signal.h>
 
 void verdict_add(struct report *r, struct finding *f)
 {
@@ -116,11 +117,29 @@ static const char *on_host(struct report *r, const struct bench_rank *p, const c
 		   : "";
 }
 
+/* A signal ended it, so that there is no process to look at any more. */
+static void fix_killed(struct report *r, const struct bench_rank *p, const char *message,
+		       int signal, struct finding *f)
+{
+	const char *on = on_host(r, p, message);
+
+	if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
+		finding_fix(f, "journalctl --since -10min%s: a time limit, systemd-oomd, a logout?",
+			    *on ? on : "   # there");
+	else if (signal == SIGBUS)
+		finding_fix(f, "df -h /dev/shm%s", on);
+	else if (p)
+		finding_fix(f, "coredumpctl info %d   # on %s", p->pid, p->host);
+	if (signal != SIGTERM && signal != SIGINT && signal != SIGHUP)
+		finding_fix(f, "dmesg -T | grep -E 'segfault|traps:|Xid'%s", on);
+}
+
 void verdict_lost(struct report *r, const struct story *s, int rank, const char *message,
 		  const char *fix)
 {
 	const struct bench_rank *p =
 		rank >= 0 && (size_t)rank < s->ranks.n ? &s->ranks.v[rank] : NULL;
+	const char *killed = strstr(message, " died: killed by signal ");
 	char subject[32] = "ranks";
 	struct finding *f;
 
@@ -132,6 +151,8 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 	if (strstr(message, "signal 9"))
 		finding_fix(f, "dmesg -T | grep -iE 'out of memory|killed process'%s",
 			    on_host(r, p, message));
+	else if (killed)
+		fix_killed(r, p, message, (int)strtol(strstr(killed, "signal ") + 7, NULL, 10), f);
 	else if (strstr(message, "nothing passes between"))
 		finding_fix(f, "portcheck --hosts ...  # both: what lets nothing through");
 	else if (strstr(message, " missing at a barrier") ||

@@ -1,4 +1,5 @@
-/* Who came first when several ranks behind an mpirun are lost, whichever is heard first. */
+/* Who came first when several ranks behind an mpirun are lost, whichever is heard first; and where
+ * to look for what it left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "bench/sweep/story.h"
+#include "bench/sweep/verdict.h"
 #include "lib/report/json.h"
 
 enum { RANKS = 3 };
@@ -72,11 +73,54 @@ static void without_a_kill_the_first_to_abort_is_blamed(void **state)
 	assert_int_equal(blamed(told, 2), 0);
 }
 
+static char first_fix[256]; /* of the latest finding */
+static void keep_fix(struct finding *f)
+{
+	(void)snprintf(first_fix, sizeof(first_fix), "%s", f->fix.n ? f->fix.v[0] : "");
+}
+
+/* What a signal ended is no process any more that could be looked at: who is silent is. */
+static void who_died_is_looked_for_where_it_left_something(void **state UNUSED)
+{
+	static const struct {
+		const char *message, *fix;
+	} cases[] = {
+		{"rank 0 (b, 10.0.0.2) died: killed by signal 11 (SIGSEGV)",
+		 "coredumpctl info 77   # on b"},
+		{"rank 0 (b, 10.0.0.2) died: killed by signal 7 (SIGBUS)",
+		 "df -h /dev/shm   # on b"},
+		{"rank 0 (b, 10.0.0.2) died: killed by signal 15 (SIGTERM)",
+		 "journalctl --since -10min   # on b: a time limit, systemd-oomd, a logout?"},
+		{"rank 0 (b, 10.0.0.2) died: killed by signal 9 (SIGKILL)",
+		 "dmesg -T | grep -iE 'out of memory|killed process'   # on b"},
+		{"rank 0 (b, 10.0.0.2): no answer for 5 s",
+		 "ps -o pid,stat,wchan:20,args -p 77  # on b"},
+	};
+	const struct report_opts ro = {
+		.command = "ncclbench", .format = "json", .host = "a", .review = keep_fix};
+	const struct story_opts so = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct err e = {0}, nothing = {.kind = ERR_USAGE};
+		struct report *r = report_new(&ro, &e);
+		struct story s;
+
+		assert_non_null(r);
+		story_init(&s, &so, r);
+		*LIST_ADD(s.a, &s.ranks) =
+			(struct bench_rank){.host = "b", .address = "10.0.0.2", .pid = 77};
+		verdict_lost(r, &s, 0, cases[i].message, NULL);
+		assert_string_equal(first_fix, cases[i].fix);
+		(void)report_end(r, &nothing);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_abort_is_the_echo_of_a_kill),
 		cmocka_unit_test(without_a_kill_the_first_to_abort_is_blamed),
+		cmocka_unit_test(who_died_is_looked_for_where_it_left_something),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
