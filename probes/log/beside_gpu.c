@@ -152,26 +152,41 @@ static void not_switched(struct explanation *x)
 	c->weight = FAINT;
 }
 
+/* What was said of a driver, or of its tool, that is not there. */
+static struct cause *lacking(struct explanation *x, const struct cause *driver)
+{
+	static const char *const ids[] = {"GPU-021", "LIB-004"};
+
+	for (size_t i = 0; driver && i < ARRAY_LEN(ids); i++) {
+		struct cause *c = explain_find(x, ids[i]);
+
+		if (c && !c->is_over && c->first && event_shares_line(driver->first, c->first))
+			return c;
+	}
+	return NULL;
+}
+
 /* A container of a Slurm step: who asks for GPUs, and who numbers them, is another than elsewhere.
  */
 static void in_a_step(struct explanation *x)
 {
 	struct cause *c = explain_find(x, "CTR-045"), *none = explain_find(x, "GPU-021");
-	struct cause *driver = explain_find(x, "CTR-074");
+	struct cause *driver = explain_find(x, "CTR-074"), *lacks;
 
 	if (driver)
 		driver->weight = 0;
 	if (!c)
 		return;
 	c->weight = 0;
-	if (!none || none->is_over || !none->first || c->first->file != none->first->file ||
-	    explain_says(none, "not compiled with CUDA"))
-		return;
-	if (driver && event_shares_line(driver->first, none->first)) {
-		explain_instead(driver, none, none->first, none->weight + MORE,
+	lacks = lacking(x, driver);
+	if (lacks && c->first->file == lacks->first->file) {
+		explain_instead(driver, lacks, lacks->first, lacks->weight + MORE,
 				"it is a container of a Slurm step");
 		return;
 	}
+	if (!none || none->is_over || !none->first || c->first->file != none->first->file ||
+	    explain_says(none, "not compiled with CUDA"))
+		return;
 	explain_instead(c, none, none->first, none->weight + MORE,
 			explain_says(c, "gpus-per-task")
 				? "--gpus-per-task gives each task a GPU, and a node's tasks share "
