@@ -85,6 +85,8 @@ int nccl_family_parse(const char *value);
 int nccl_comm_id_resolve(const char *value, const struct rules_input *in, union addr *ret,
 			 const char **ret_why) MUST_CHECK;
 
+/* The port that NCCL makes of it: 65535 of none, 34463 of 99999, 0 of a word. */
+uint16_t nccl_comm_id_port(const char *value, bool *ret_as_written);
 /* Characters of a part of it that overrun NCCL's memory, as an nccl_ifspec's do; 0: all fit. */
 size_t nccl_comm_id_overrun(const char *value);
 

@@ -137,3 +137,19 @@ int nccl_comm_id_resolve(const char *value, const struct rules_input *in, union 
 	*ret_why = NULL;
 	return 0;
 }
+
+uint16_t nccl_comm_id_port(const char *value, bool *ret_as_written)
+{
+	const char *bracket = *value == '[' ? strchr(value, ']') : NULL;
+	struct nccl_ifspec list;
+	long port;
+
+	if (bracket) { /* "]:" is passed over, whatever it is */
+		port = bracket[1] ? strtol(bracket + 2, NULL, 10) : 0;
+	} else {
+		nccl_ifspec_parse(value, &list);
+		port = list.n ? list.port[0] : -1;
+	}
+	*ret_as_written = port > 0 && port <= UINT16_MAX;
+	return (uint16_t)port;
+}

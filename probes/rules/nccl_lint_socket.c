@@ -313,6 +313,29 @@ static void comm_id_inverted(const struct lint *l, const struct setting *s,
 	report_add(l->r, f);
 }
 
+/* True: its port is one that ranks meet at as it is written. */
+static bool comm_id_port(const struct lint *l, const struct setting *s)
+{
+	bool as_written;
+	unsigned port = nccl_comm_id_port(s->value, &as_written);
+	struct finding *f;
+
+	if (as_written)
+		return true;
+	f = lint_find(l, "lint.comm-id.port", s);
+	if (!port)
+		finding_set(f, ST_FAIL,
+			    "is [%s], of which NCCL makes port 0: no rank can connect to that",
+			    s->value);
+	else
+		finding_set(f, ST_WARN, "is [%s], which has no port from 1 to 65535: NCCL takes %u",
+			    s->value, port);
+	finding_expect(f, "ADDRESS:PORT of rank 0, or not set");
+	lint_unset(f, s);
+	report_add(l->r, f);
+	return false;
+}
+
 void lint_comm_id(const struct lint *l, const struct setting *s)
 {
 	bool torch = settings_env("MASTER_ADDR") || settings_env("TORCHELASTIC_RUN_ID");
@@ -330,6 +353,8 @@ void lint_comm_id(const struct lint *l, const struct setting *s)
 		}
 		why = taken ? NULL : "no address of this host is in its subnet";
 	}
+	if (!why && !comm_id_port(l, s))
+		return;
 	f = lint_find(l, why ? "lint.comm-id.bad" : "lint.comm-id", s);
 	if (why)
 		finding_set(f, ST_FAIL, "is [%s], and NCCL ends with an error: %s", s->value, why);
