@@ -36,6 +36,14 @@ const char *local_ipsec_stops(const struct local *l, const struct xfrm *x, bool 
 void local_warnings(const struct local *l, struct report *r, cJSON *list);
 void local_put(struct report *r, cJSON *list, struct finding *f);
 void local_data(const struct local *l, cJSON *data);
+/* Other hosts of our subnet, to ask rules about: a neighbour of ours, the first and the last that
+ * there may be, and those that some rule names. At least one. local_peers.c */
+enum { PEER_SAMPLE = 16 };
+typedef struct {
+	union addr v[PEER_SAMPLE];
+	size_t n;
+} peer_sample;
+void local_sample_peers(const struct local *l, peer_sample *ret);
 /* What this host's rules say to a packet; address @from, which may be a peer's or made up. */
 struct nft_answer local_rule(const struct local *l, bool input, bool udp, const union addr *from,
 			     const union addr *to);

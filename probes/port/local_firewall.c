@@ -94,42 +94,67 @@ bool local_stops_neighbours(const struct local *l, const union addr *mine, const
 	return false;
 }
 
-/* Some other host of our subnet: this host's rules are asked about it. */
-static union addr made_up_peer(const struct iface_addr *x)
-{
-	union addr peer = x->addr;
-	uint8_t *last = peer.sa.sa_family == AF_INET ? (uint8_t *)&peer.v4.sin_addr + 3
-						     : &peer.v6.sin6_addr.s6_addr[15];
-
-	/* in a /30 the two between its network and its broadcast address are hosts */
-	*last ^= (*last & 3) == 1 || (*last & 3) == 2 ? 3 : 1;
-	addr_set_port(&peer, 0);
-	return peer;
-}
-
 /* --- to those of training ------------------------------------------------------ */
-static struct nft_answer ask(const struct local *l, uint16_t port)
+/* What some port's questions meet, whoever of our subnet asks. */
+struct met {
+	struct nft_answer by;	 /* what stops @stopped, or accepts all */
+	union addr stopped, let; /* family 0: nobody is */
+};
+
+static struct met ask(const struct local *l, const peer_sample *peers, uint16_t port)
 {
-	union addr peer = made_up_peer(l->s.addr), mine = l->s.addr->addr;
+	union addr mine = l->s.addr->addr;
+	struct met all = {0};
 
 	addr_set_port(&mine, port);
-	return local_rule(l, true, false, &peer, &mine);
+	for (size_t i = 0; i < peers->n; i++) {
+		struct nft_answer x = local_rule(l, true, false, &peers->v[i], &mine);
+
+		if (x.verdict == NFT_ACCEPT) {
+			all.let = all.let.sa.sa_family ? all.let : peers->v[i];
+		} else if (!all.stopped.sa.sa_family) {
+			all.by = x;
+			all.stopped = peers->v[i];
+		}
+	}
+	return all;
+}
+
+static bool is_alike(const struct met *x, const struct met *y)
+{
+	return x->by.rule == y->by.rule && x->by.chain == y->by.chain &&
+	       x->let.sa.sa_family == y->let.sa.sa_family;
 }
 
 static const char *verb(enum nft_verdict v) { return v == NFT_REJECT ? "reject" : "drop"; }
 
-static void blocked(const struct local *l, const char *ports, const struct nft_answer *x,
-		    struct report *r)
+/* Of some it is on purpose, for all that is known here: peers may be just those. */
+static void say_some(const struct local *l, const struct met *x, struct finding *f)
+{
+	struct addr_text let, stopped;
+
+	finding_set(f, ST_INFO,
+		    "this host's firewall lets some of this subnet in, such as %s, and %s%ss what "
+		    "comes from others, such as %s: %s",
+		    addr_print(&x->let, &let), x->by.perhaps ? "perhaps " : "", verb(x->by.verdict),
+		    addr_print(&x->stopped, &stopped), nft_describe(&x->by, l->f->a));
+}
+
+static void blocked(const struct local *l, const char *ports, const struct met *x, struct report *r)
 {
 	struct finding *f = report_find(r, "local.firewall", ports);
 	const char *others = others_subnet(l->s.addr, f->a);
 
-	finding_set(f, x->seldom ? ST_INFO : ST_WARN,
-		    "this host's firewall %s%ss what comes from %s: %s",
-		    x->perhaps ? "perhaps " : "", verb(x->verdict),
-		    has_others_subnet(l->s.addr) ? others : "other hosts", nft_describe(x, f->a));
+	if (x->let.sa.sa_family)
+		say_some(l, x, f);
+	else
+		finding_set(f, x->by.seldom ? ST_INFO : ST_WARN,
+			    "this host's firewall %s%ss what comes from %s: %s",
+			    x->by.perhaps ? "perhaps " : "", verb(x->by.verdict),
+			    has_others_subnet(l->s.addr) ? others : "other hosts",
+			    nft_describe(&x->by, f->a));
 	finding_expect(f, "all TCP from the other nodes let in");
-	finding_fix(f, "%s", firewall_fix(&l->fw, x, others, f->a));
+	finding_fix(f, "%s", firewall_fix(&l->fw, &x->by, others, f->a));
 	report_add(r, f);
 }
 
@@ -161,20 +186,23 @@ static size_t judge_rules(const struct local *l, struct report *r)
 {
 	struct arena *a = report_arena(r);
 	port_list ports = {0}, same = {0};
-	struct nft_answer last = {0};
+	struct met last = {0};
+	peer_sample peers;
 	size_t bad = 0;
 
+	local_sample_peers(l, &peers);
 	ports_default(&l->env, a, &ports);
 	for (size_t i = 0; i <= ports.n; i++) {
-		struct nft_answer x = i < ports.n ? ask(l, ports.v[i])
-						  : (struct nft_answer){.verdict = NFT_ACCEPT};
+		struct met x = {0};
 
-		if (same.n && (i == ports.n || x.rule != last.rule || x.chain != last.chain)) {
+		if (i < ports.n)
+			x = ask(l, &peers, ports.v[i]);
+		if (same.n && (i == ports.n || !is_alike(&x, &last))) {
 			blocked(l, ports_of(l, &same, a), &last, r);
 			same.n = 0;
 		}
 		last = x;
-		if (x.verdict == NFT_ACCEPT)
+		if (!x.stopped.sa.sa_family)
 			continue;
 		*LIST_ADD(a, &same) = ports.v[i];
 		bad++;
@@ -201,11 +229,12 @@ static void judge_loopback(const struct local *l, struct report *r)
 /* Where all ports are open, and nobody finds the way to them. */
 static bool judge_neighbours(const struct local *l, struct report *r)
 {
-	union addr peer = made_up_peer(l->s.addr);
+	peer_sample peers;
 	struct nft_answer x;
 	struct finding *f;
 
-	if (!local_stops_neighbours(l, &l->s.addr->addr, &peer, &x))
+	local_sample_peers(l, &peers);
+	if (!local_stops_neighbours(l, &l->s.addr->addr, &peers.v[0], &x))
 		return false;
 	f = report_find(r, "local.firewall", "ICMPv6");
 	finding_set(f, ST_WARN,

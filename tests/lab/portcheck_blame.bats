@@ -235,6 +235,25 @@ filtered() {
     [[ $output == *"perhaps inet f i, handle "* ]]
 }
 
+@test "blame: a firewall that lets in just some of its subnet is none that drops it, nor one that lets it in" {
+    local who
+    for who in 10.77.0.3 10.77.0.77 '{ 10.77.0.1, 10.77.0.3 }'; do
+        on 1 nft "flush ruleset; table inet f { chain i { type filter hook input priority 0; policy drop
+            iif lo accept; ct state established,related accept; ip saddr $who accept; }; }"
+        run -0 --separate-stderr on 1 "$BIN/portcheck" --json
+        jq -e '.findings[] | select(.check == "local.firewall") | .status == "info"
+            and (.message | test("lets some of this subnet in, such as 10.77.0.[0-9]+, and drops what comes from others"))' <<<"$output"
+    done
+    on 1 nft 'flush ruleset; table inet f { chain i { type filter hook input priority 0; policy drop
+        iif lo accept; ip saddr 10.77.0.0/16 accept; ip saddr 10.99.0.2/31 accept; }; }'
+    run -0 --separate-stderr on 1 "$BIN/portcheck"
+    [[ $output == *"pass  local.firewall "* ]]
+    on 1 sh -c 'ip address del 10.77.0.2/16 dev eth0; ip address add 10.99.0.2/31 dev eth0'
+    run --separate-stderr on 1 "$BIN/portcheck"
+    on 1 sh -c 'ip address del 10.99.0.2/31 dev eth0; ip address add 10.77.0.2/16 dev eth0'
+    [[ $output == *"pass  local.firewall "* ]]
+}
+
 # As hosts that speak BGP have it: peers come in by a card that has no address.
 @test "blame: the address of a host is on lo or on a dummy, and rules ask for the card that packets use" {
     local at
