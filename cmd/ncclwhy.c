@@ -1,5 +1,6 @@
 /* ncclwhy: what does this failure log mean, and what do I type now. */
 #include "cmd/app.h"
+#include "lib/cluster/launch.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
@@ -21,6 +22,7 @@ struct config {
 	bool is_bare; /* -- with nothing behind it */
 	const char *live, *stacks, *look, *hosts, *rsh, *save;
 	pid_t below; /* --stacks=PID; 0: all of this host */
+	bool copy_self, keep;
 	host_list named;
 	uint64_t stall_ns;
 	char **wrapped; /* the command after --, or NULL */
@@ -61,6 +63,8 @@ static const struct opt rows[] = {
 		   "--confirm or --stacks: look on them instead of here"),
 	 AT(hosts)},
 	{OPT_RSH, AT(rsh)},
+	{OPT_COPY_SELF, AT(copy_self)},
+	{OPT_KEEP, AT(keep)},
 	{.name = "save",
 	 .metavar = "FOLDER",
 	 .type = OPT_STR,
@@ -134,6 +138,9 @@ static int check_hosts(const struct app *app, const struct config *c, struct err
 {
 	bool reads_there = c->hosts && !c->confirm && !c->stacks;
 
+	if ((c->copy_self || c->keep) && (!c->hosts || reads_there))
+		return err_set(e, ERR_USAGE, "%s goes with --hosts and --confirm or --stacks",
+			       c->copy_self ? "--copy-self" : "--keep");
 	if (c->save && !reads_there)
 		return err_set(e, ERR_USAGE, "--save goes with --hosts and files to read there");
 	if (c->save && !*c->save) {
@@ -311,6 +318,19 @@ static bool is_plain(const struct config *c, const struct explanation *x)
 	       (!x->causes.n && (unstarted || sig == SIGINT || sig == SIGTERM || sig == SIGHUP));
 }
 
+static int look_there(struct app *app, const struct config *c, struct explanation *x, struct err *e)
+{
+	const struct confirm_ask q = {.hosts = &c->named,
+				      .given = c->hosts,
+				      .rsh = c->rsh,
+				      .files = &app->operands,
+				      .copy_self = c->copy_self,
+				      .keep = c->keep,
+				      .deadline_ns = app->common.deadline_ns};
+
+	return confirm_hosts(x, &q, app->report, e);
+}
+
 static int read_and_explain(struct app *app, struct config *c, struct why *w, struct err *e)
 {
 	struct explanation x;
@@ -321,8 +341,7 @@ static int read_and_explain(struct app *app, struct config *c, struct why *w, st
 	explain(w, &app->arena, &x);
 	if (c->wrapped && !app->common.output && is_plain(c, &x))
 		return failed;
-	if (c->hosts && c->confirm &&
-	    confirm_hosts(&x, &c->named, c->hosts, c->rsh, app->common.deadline_ns, app->report, e))
+	if (c->hosts && c->confirm && look_there(app, c, &x, e))
 		failed = -1;
 	if (c->confirm && !c->hosts)
 		confirm(&x, app->common.deadline_ns, &app->arena);
@@ -388,6 +407,7 @@ int main(int argc, char **argv)
 		.rows = rows,
 		.nrows = ARRAY_LEN(rows),
 		.cfg = &cfg,
+		.instead = launch_intercept, /* it carries itself to hosts */
 		.prepare = prepare,
 		.run = run,
 	};

@@ -1,6 +1,8 @@
 #include "probes/log/confirm.h"
 
 #include "lib/core/interrupt.h"
+#include "lib/core/quote.h"
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
@@ -152,16 +154,45 @@ static void conclude(struct cause *c, const struct verdict *v, struct arena *a)
 		c->seen_here = arena_printf(a, "not decided: on %s %s", v->where, v->said);
 }
 
-int confirm_hosts(struct explanation *x, const host_list *hosts, const char *given, const char *rsh,
-		  uint64_t deadline_ns, struct report *r, struct err *e)
+/* For the same line once more. */
+static const char *mode(const struct confirm_ask *q, struct arena *a)
+{
+	str_list words = {0};
+
+	*LIST_ADD(a, &words) = "--confirm";
+	for (size_t i = 0; i < q->files->n; i++)
+		*LIST_ADD(a, &words) = q->files->v[i];
+	*LIST_ADD(a, &words) = NULL;
+	return arena_printf(a, " %s", shell_quote_words(a, words.v));
+}
+
+/* What looks there for us, beside us: where it is here. */
+static const char *const *asked_there(struct arena *a)
+{
+	static const char *const wanted[] = {"ifprobe", NULL}, *const none[] = {NULL};
+	const char *path = self_beside(a, *wanted);
+
+	return path && !access(path, X_OK) ? wanted : none;
+}
+
+int confirm_hosts(struct explanation *x, const struct confirm_ask *q, struct report *r,
+		  struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
+	AUTO(carry_done) struct carry carry = {0};
 	struct arena *a = report_arena(r);
+	const struct carry_opts copy = {.hosts = q->hosts,
+					.rsh = q->rsh,
+					.programs = asked_there(a),
+					.keep = q->keep,
+					.deadline_ns = q->deadline_ns};
 	struct fleet f = {.command = "ncclwhy",
-			  .given = given,
-			  .hosts = *hosts,
-			  .rsh = rsh,
-			  .deadline_ns = deadline_ns,
+			  .mode = mode(q, a),
+			  .carry = &carry,
+			  .given = q->given,
+			  .hosts = *q->hosts,
+			  .rsh = q->rsh,
+			  .deadline_ns = q->deadline_ns,
 			  .a = a,
 			  .report = r};
 	const char *list = questions(x, a);
@@ -171,6 +202,8 @@ int confirm_hosts(struct explanation *x, const host_list *hosts, const char *giv
 		return 0;
 	*LIST_ADD(a, &args) = "--look";
 	*LIST_ADD(a, &args) = list;
+	if ((q->copy_self || q->keep) && carry_begin(&copy, a, &carry, e))
+		return -1;
 	if (fleet_ask(&f, &args, false, &all, e))
 		return -1;
 	for (size_t i = 0; i < x->causes.n && i < ASKED; i++) {

@@ -34,3 +34,26 @@ END
     jq -e '[.findings[] | select(.check == "host.answer" and .status == "fail").subject] == ["node1"]
         and (.data.flight.dumps | length > 0)' part
 }
+
+@test "--confirm --hosts where ncclwhy is not installed: said so, and --copy-self brings it" {
+    cp "$ROOT/tests/logs/real/001.log" log
+    mkdir there
+    printf '#!/bin/sh\nexec $REAL_RSH "$1" "export TMPDIR=%s/there; $2"\n' "$PWD" >rsh
+    chmod +x rsh
+    run -0 --separate-stderr "$ROOT/scripts/lab" run 2 -- bash -c '
+        export REAL_RSH=$WINDSOCK_RSH WINDSOCK_RSH=./rsh
+        $REAL_RSH node1 "mount -t tmpfs none ${1%/*}"
+        "$1" --confirm --hosts node1 --json log >without
+        "$1" --confirm --copy-self --hosts node1 --json log >with
+        ls -A there' - "$BIN/ncclwhy"
+    [ -z "$output" ]
+    valid "$(<with)"
+    jq -e '.findings[0] | .check == "host.answer" and (.message | startswith("ncclwhy is not installed on node1, "))
+        and (.fix | length == 1) and (.fix[0] | startswith("ncclwhy --confirm log --rsh ") and endswith(" --hosts node1 --copy-self   # brings it along"))' without
+    jq -e '[.findings[].check] | (index("host.answer") | not) and index("log.confirm")' with
+    [[ $(<with) != *"could not be asked"* ]] # nor are those that it asks
+    for option in --copy-self --keep; do
+        run -2 --separate-stderr "$BIN/ncclwhy" $option --hosts a log
+        [[ $stderr == *"$option goes with --confirm --hosts"* ]]
+    done
+}
