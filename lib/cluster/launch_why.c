@@ -6,6 +6,7 @@
 #include "lib/cluster/trouble_words.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/quote.h"
+#include "lib/core/self.h"
 #include "lib/core/version.h"
 #include "lib/report/typed.h"
 
@@ -120,12 +121,40 @@ static const char *not_ready(struct agent_host *h)
 			    or_stopped(h), *h->tail ? ": " : "", last_line(h));
 }
 
+/* What was typed, with it; but for --json, as nobody reads that here. What stands behind "--" is
+ * another's. NULL: a part of a pre-flight, or more than can be typed. */
+static const char *typed_with_copy(struct arena *a, const char *own)
+{
+	static const char copy[] = " --copy-self";
+	enum { LONG = 400 };
+	bool is_set = false;
+	str_list words;
+	struct text t;
+
+	self_words(a, &words);
+	text_init(&t, a);
+	text_add(&t, shell_quote(a, own));
+	for (size_t i = 1; i < words.n; i++) {
+		if (streq(words.v[i], "--json"))
+			continue;
+		if (!is_set && streq(words.v[i], "--"))
+			text_add(&t, copy);
+		is_set |= streq(words.v[i], "--");
+		text_addf(&t, " %s", shell_quote_line(a, words.v[i]));
+	}
+	text_addf(&t, "%s   # brings it along", is_set ? "" : copy);
+	return words.n && t.n < LONG && !getenv(WORLD_NO_RANK) ? t.s : NULL;
+}
+
 /* NULL: so many that no line can be typed. */
 static const char *with_copy(const struct launch *L, const char *own)
 {
 	enum { LONG = 160 };
 	const char *hosts = L->o.hosts ? hostlist_fold(L->a, L->o.hosts) : "";
+	const char *typed = *hosts ? typed_with_copy(L->a, own) : NULL;
 
+	if (typed)
+		return typed;
 	return *hosts && strlen(hosts) < LONG ? carry_advice(L->a, own, L->o.rsh, hosts) : NULL;
 }
 
@@ -153,9 +182,8 @@ const char *agent_why_gone(struct agent_host *h)
 	if (t.missing && !L->o.copy_self) {
 		t.fix = with_copy(L, own) ?: t.fix;
 		t.said = arena_printf(L->a,
-				      "%s is not installed on %s (or not on the PATH of "
-				      "non-interactive shells); install it there, or let "
-				      "--copy-self carry it",
+				      TROUBLE_NOT_THERE "; install it there, or let --copy-self "
+							"carry it",
 				      own, h->h->name);
 	} else if (ssh && (!t.said || t.missing) && !killed(h))
 		t = fanout_silence(&r, &rsh, own, L->a);

@@ -11,6 +11,9 @@ struct trouble {
 	bool away;	  /* the way to the host failed: nothing was run there */
 };
 
+/* A program and a host. */
+#define TROUBLE_NOT_THERE                                                                          \
+	"%s is not installed on %s, or not on the PATH of shells without a terminal"
 /* What stands in the words of ours whose orders cannot come. */
 #define TROUBLE_UNFED "nothing can come on stdin"
 #define TROUBLE_TERMINAL "stdin is a terminal: orders cannot come through one"

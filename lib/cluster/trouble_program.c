@@ -99,29 +99,14 @@ struct trouble trouble_not_executed(const struct fanout_result *r, const struct 
 			"noexec? then copy it to another folder there", a));
 }
 
-/* NULL: it is no name alone, or is as little here. */
-static const char *bring(const struct fanout_result *r, const struct rsh_way *rsh,
-			 const char *program, struct arena *a)
-{
-	if (rsh->here || strpbrk(program, " /"))
-		return NULL;
-	return arena_printf(a, "%s   # from here",
-			    typed_copy(a, rsh->typed, r->host,
-				       arena_printf(a, "\"$(command -v %s)\"", program),
-				       arena_printf(a, "/usr/local/bin/%s", program)));
-}
-
-static struct trouble not_there(const struct fanout_result *r, const struct rsh_way *rsh,
-				const char *program, struct arena *a)
+/* One file of it would not run there without its libraries and its folder: --copy-self, of whoever
+ * has it, brings these. */
+static struct trouble not_there(const struct fanout_result *r, const char *program, struct arena *a)
 {
 	return (struct trouble){
 		.missing = true,
-		.said = arena_printf(
-			a,
-			"%s is not installed on %s (or not on the PATH of non-interactive "
-			"shells); install it there, or give its path",
-			program, r->host),
-		.fix = bring(r, rsh, program, a)};
+		.said = arena_printf(a, TROUBLE_NOT_THERE "; install it there, or give its path",
+				     program, r->host)};
 }
 
 /* A login script's, or sh itself: what is not found there is another program than ours. */
@@ -150,5 +135,5 @@ struct trouble trouble_not_begun(const struct fanout_result *r, const struct rsh
 
 	if (!t.said)
 		t = another_missing(r, rsh, program, a);
-	return t.said ? t : not_there(r, rsh, program, a);
+	return t.said ? t : not_there(r, program, a);
 }

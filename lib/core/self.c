@@ -34,6 +34,17 @@ const char *self_path(struct arena *a)
 	return path ? path : from_start(a);
 }
 
+void self_words(struct arena *a, str_list *ret)
+{
+	AUTO_FILE FILE *f = fopen("/proc/self/cmdline", "re");
+	AUTO_FREE char *word = NULL;
+	size_t room = 0;
+
+	*ret = (str_list){0};
+	while (f && getdelim(&word, &room, '\0', f) > 0)
+		*LIST_ADD(a, ret) = arena_strdup(a, word);
+}
+
 const char *self_beside(struct arena *a, const char *other)
 {
 	const char *self = self_path(a), *slash = self ? strrchr(self, '/') : NULL;

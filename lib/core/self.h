@@ -8,5 +8,8 @@
 
 const char *self_path(struct arena *a);			     /* NULL: unknown */
 const char *self_beside(struct arena *a, const char *other); /* in its folder; NULL: unknown */
+/* The words that it was started with, its name the first: as they are by now, so that what was
+ * wiped is not in them. None without /proc. */
+void self_words(struct arena *a, str_list *ret);
 
 #endif

@@ -1,6 +1,7 @@
 #include "probes/iface/fleet.h"
 
 #include "lib/cluster/rsh.h"
+#include "lib/cluster/trouble.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/log.h"
 #include "lib/core/self.h"
@@ -83,13 +84,16 @@ void fleet_merge(struct fleet *f, const char *host, const cJSON *doc)
 
 static bool was_carried(const struct fleet *f) { return f->carry && f->carry->n; }
 
-/* The same once more, as it works. */
+/* The same once more, as it works; what is written for other shells there wants us to stay. */
 static void advise_copy(const struct fleet *f, struct finding *x)
 {
 	const char *line = arena_printf(f->a, "%s%s", command(f), f->mode ?: "");
 
 	if (f->mode && f->given)
 		finding_fix(x, "%s", carry_advice(f->a, line, f->rsh, f->given));
+	else
+		finding_fix(x, "- install windsock there (its package or archive): the lines that "
+			       "are written there run it");
 }
 
 static void no_answer(struct fleet *f, const struct fanout_result *got, const struct err *why)
@@ -111,12 +115,8 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 			command(f));
 		advise_copy(f, x);
 	} else if (got->missing) {
-		finding_set(x, ST_FAIL,
-			    "%s is not there, or not on the PATH of shells without a terminal",
-			    command(f));
+		finding_set(x, ST_FAIL, TROUBLE_NOT_THERE, command(f), got->host);
 		advise_copy(f, x);
-		if (got->fix)
-			finding_fix(x, "%s", got->fix);
 	} else if (got->trouble) {
 		/* What never started says nothing about the host. */
 		finding_set(x, got->started ? ST_FAIL : ST_ERROR, "%s", got->trouble);

@@ -74,7 +74,7 @@ node3: 0 'node3' fine" ]
         sh -c 'echo "$1"; exit 7' sh "it's \$HOME; *"
     [ "${lines[1]}" = "node1: 7 'it's \$HOME; *' fine" ]
     run -0 --separate-stderr "$ROOT/scripts/lab" run 2 -- "$O/unit/t_fanout" run 10000 node1 no-such-tool --json
-    [[ $output == "node1: 127 '' no-such-tool is not installed on node1 "* ]]
+    [[ $output == "node1: 127 '' no-such-tool is not installed on node1, "* ]]
 }
 
 @test "real ssh: two hosts answer, in the order asked" {
@@ -85,7 +85,7 @@ node1: 42 'node1 a 'b' \$c' fine" ]
 
 @test "real ssh: 127 is said to be a missing program" {
     run -0 --separate-stderr over_ssh known 10000 node1 no-such-tool
-    [[ $output == "node1: 127 '' no-such-tool is not installed on node1 "* ]]
+    [[ $output == "node1: 127 '' no-such-tool is not installed on node1, "* ]]
 }
 
 @test "real ssh: an unknown host key is never accepted" {

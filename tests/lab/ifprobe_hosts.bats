@@ -69,7 +69,10 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [ "$(grep -c 'host.answer node7' <<<"$stderr")" = 1 ]
     own_rsh 'echo "sh: 1: exec: ifprobe: not found" >&2; exit 127'
     run -1 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --suggest --hosts lab'
-    [[ $stderr == *"host.answer node1: ifprobe is not there"*"node1 'cat >/usr/local/bin/ifprobe.new && "*'<"$(command -v ifprobe)"'* ]]
+    [[ $stderr == *"host.answer node1: ifprobe is not installed on node1, or not on the PATH of shells without a terminal"*" --copy-self   # brings it along"* ]]
+    [[ $stderr != *"cat >"* ]] # one file alone would not run there
+    run -1 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --bashrc --dry-run --hosts lab'
+    [[ $stderr == *"- install windsock there "*": the lines that are written there run it"* ]]
     own_rsh 'echo "Welcome to node1"; exit 0'
     run -1 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --hosts lab --json'
     valid

@@ -47,7 +47,7 @@ teardown() {
 
 @test "a host without our program: said so; with --copy-self it takes part, and nothing is left" {
     run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" -- who
-    [[ $stderr == *"rank_probe is not installed on node1 "*"--copy-self"* ]]
+    [[ $stderr == *"rank_probe is not installed on node1, or not on the PATH of shells without a terminal; "*"--copy-self"* ]]
     copied
     [ -z "$(folders)" ]
 }
@@ -78,6 +78,8 @@ teardown() {
         # shellcheck disable=SC2086
         run --separate-stderr on 0 "$BIN/"$command --hosts node1,node2 --rsh "$PWD/rsh" --json
         [ "$status" -ne 0 ] && [[ $output == *"is not installed on node1"*--copy-self* ]] || break
+        # and what is to be typed is what was typed
+        [[ $output == *"\"$command --hosts node1,node2 --rsh $PWD/rsh --copy-self   # brings it along\""* ]] || break
         # shellcheck disable=SC2086
         run -0 --separate-stderr on 0 "$BIN/"$command --hosts node1,node2 --rsh "$PWD/rsh" --copy-self
         [ -z "$(folders)" ] || break

@@ -17,7 +17,7 @@ setup_file() { nodes_up 4; }
     on 1 mount -t tmpfs none "$BIN"
     local keep bench=("$BIN/ncclbench" --hosts "node0,node1" --rsh "$PWD/rsh" -b 8 -e 8)
     run -1 --separate-stderr on 0 "${bench[@]}"
-    [[ $output$stderr == *"ncclbench is not installed on node1 "*"--copy-self"* ]]
+    [[ $output$stderr == *"ncclbench is not installed on node1, "*"--copy-self"* ]]
     for keep in --copy-self --keep; do
         run -0 --separate-stderr on 0 "${bench[@]}" "$keep"
         [[ $output == *"PASS coll.data"* && $output == *" on      node1 "* ]]

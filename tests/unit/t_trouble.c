@@ -103,14 +103,14 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 		 "ping -c 3 node1; portcheck node1:22   # from here"},
 		{255, "", "odd\n", "cannot reach me@node1: ssh ended with exit code 255: odd",
 		 NULL},
-		{127, "", "sh: windsock: not found\n", "windsock is not installed on me@node1",
-		 "ssh me@node1 'cat >/usr/local/bin/windsock.new && chmod +x "
-		 "/usr/local/bin/windsock.new && mv /usr/local/bin/windsock.new "
-		 "/usr/local/bin/windsock' <\"$(command -v windsock)\"   # from here"},
-		{127, "", "", "is not installed", "cat >/usr"},
+		{127, "", "sh: windsock: not found\n",
+		 "windsock is not installed on me@node1, or not on the PATH of shells without a "
+		 "terminal; install it there, or give its path",
+		 NULL}, /* one file of ours would be of no use there */
+		{127, "", "", "is not installed", NULL},
 		{127, "",
 		 "bash: module: command not found\nbash: line 1: windsock: command not found\n",
-		 "windsock is not installed on me@node1", "cat >/usr"},
+		 "windsock is not installed on me@node1", NULL},
 		{127, "", "Welcome\nsh: 1: exec: fish: not found\n",
 		 "windsock was not begun on me@node1, another program is missing there: sh: 1: "
 		 "exec: "
