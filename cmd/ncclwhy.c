@@ -8,9 +8,9 @@
 #include "probes/log/aloud.h"
 #include "probes/log/confirm.h"
 #include "probes/log/dumps.h"
-#include "probes/log/folder.h"
 #include "probes/log/live.h"
 #include "probes/log/look.h"
+#include "probes/log/named.h"
 #include "probes/log/source.h"
 #include "probes/log/tell.h"
 #include "probes/stacks/stacks.h"
@@ -220,64 +220,6 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	return 0;
 }
 
-enum { UNREAD_TOLD = 10 }; /* of a folder whose files are all another user's */
-
-/* The others are read all the same; the first that cannot be is said at the end. */
-static void keep_first(struct err *e, const struct err *its, size_t *unread)
-{
-	if (!(*unread)++)
-		*e = *its;
-	else if (*unread <= UNREAD_TOLD)
-		log_error("%s", its->msg);
-}
-
-/* What was read of the others is whole, and explained: then no command line was wrong. */
-static void say_unread(struct app *app, const struct why *w, size_t unread, struct err *e)
-{
-	if (unread > UNREAD_TOLD)
-		log_error("nor %zu files more", unread - UNREAD_TOLD);
-	if (unread && w->files.n)
-		e->kind = ERR_SYS;
-	if (unread && !w->files.n)
-		report_file_lost(app->report, "nothing was read");
-	else if (unread == 1)
-		report_file_lost(app->report, "a file was not read");
-	else if (unread)
-		report_file_lost(app->report,
-				 arena_printf(&app->arena, "%zu files were not read", unread));
-}
-
-static int read_all(struct app *app, struct why *w, struct err *e)
-{
-	struct folder found = {0};
-	const str_list *files = &found.files;
-	size_t unread = 0;
-
-	if (!app->operands.n) {
-		if (isatty(STDIN_FILENO))
-			log_say("reading the log from the terminal; paste it, then press Ctrl-D");
-		return source_read(w, "-", e);
-	}
-	for (size_t i = 0; i < app->operands.n; i++) {
-		struct err its = {0};
-
-		if (folder_files(app->operands.v[i], &app->arena, &found, &its))
-			keep_first(e, &its, &unread);
-	}
-	folder_say(&found, "ncclwhy");
-	for (size_t i = 0; i < files->n && !interrupt_pending(); i++) {
-		struct err its = {0};
-
-		if (!source_read(w, files->v[i], &its))
-			continue;
-		if (!i && access(files->v[0], F_OK) && file_on_path(&app->arena, files->v[0]))
-			err_hint(&its, "to run a command: ncclwhy -- %s ...", files->v[0]);
-		keep_first(e, &its, &unread);
-	}
-	say_unread(app, w, unread, e);
-	return e->kind == ERR_NONE ? 0 : -1;
-}
-
 static int read_sources(struct app *app, struct config *c, struct why *w, struct err *e)
 {
 	const struct source_watch watch = {
@@ -304,7 +246,7 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 
 		return afar_read(w, &q, app->report, e);
 	}
-	return read_all(app, w, e);
+	return read_named(w, &app->operands, app->report, e);
 }
 
 /* A command that went well needs no explanation; nor one that was told to end, or that a shell
@@ -362,6 +304,8 @@ static int run(struct app *app, void *cfg, struct err *e)
 		return stacks_hosts(&(struct stacks_afar){.hosts = &c->named,
 							  .given = c->hosts,
 							  .rsh = c->rsh,
+							  .copy_self = c->copy_self,
+							  .keep = c->keep,
 							  .deadline_ns = app->common.deadline_ns},
 				    app->report, e);
 	if (c->stacks)

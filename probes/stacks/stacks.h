@@ -20,6 +20,7 @@ struct stacks_afar {
 	const host_list *hosts;
 	const char *given; /* --hosts, as typed */
 	const char *rsh;
+	bool copy_self, keep;
 	uint64_t deadline_ns;
 };
 int stacks_hosts(const struct stacks_afar *q, struct report *r, struct err *e) MUST_CHECK;

@@ -54,6 +54,6 @@ END
     [[ $(<with) != *"could not be asked"* ]] # nor are those that it asks
     for option in --copy-self --keep; do
         run -2 --separate-stderr "$BIN/ncclwhy" $option --hosts a log
-        [[ $stderr == *"$option goes with --confirm --hosts"* ]]
+        [[ $stderr == *"$option goes with --hosts and --confirm or --stacks"* ]]
     done
 }

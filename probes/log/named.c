@@ -1,0 +1,65 @@
+#include "probes/log/named.h"
+
+#include "lib/core/file.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/log.h"
+#include "probes/log/folder.h"
+#include "probes/log/source.h"
+
+enum { UNREAD_TOLD = 10 }; /* of a folder whose files are all another user's */
+
+/* The others are read all the same; the first that cannot be is said at the end. */
+static void keep_first(struct err *e, const struct err *its, size_t *unread)
+{
+	if (!(*unread)++)
+		*e = *its;
+	else if (*unread <= UNREAD_TOLD)
+		log_error("%s", its->msg);
+}
+
+/* What was read of the others is whole, and explained: then no command line was wrong. */
+static void say_unread(struct report *r, const struct why *w, size_t unread, struct err *e)
+{
+	if (unread > UNREAD_TOLD)
+		log_error("nor %zu files more", unread - UNREAD_TOLD);
+	if (unread && w->files.n)
+		e->kind = ERR_SYS;
+	if (unread && !w->files.n)
+		report_file_lost(r, "nothing was read");
+	else if (unread == 1)
+		report_file_lost(r, "a file was not read");
+	else if (unread)
+		report_file_lost(r,
+				 arena_printf(report_arena(r), "%zu files were not read", unread));
+}
+
+int read_named(struct why *w, const str_list *names, struct report *r, struct err *e)
+{
+	struct folder found = {0};
+	const str_list *files = &found.files;
+	size_t unread = 0;
+
+	if (!names->n) {
+		if (isatty(STDIN_FILENO))
+			log_say("reading the log from the terminal; paste it, then press Ctrl-D");
+		return source_read(w, "-", e);
+	}
+	for (size_t i = 0; i < names->n; i++) {
+		struct err its = {0};
+
+		if (folder_files(names->v[i], report_arena(r), &found, &its))
+			keep_first(e, &its, &unread);
+	}
+	folder_say(&found, "ncclwhy");
+	for (size_t i = 0; i < files->n && !interrupt_pending(); i++) {
+		struct err its = {0};
+
+		if (!source_read(w, files->v[i], &its))
+			continue;
+		if (!i && access(files->v[0], F_OK) && file_on_path(report_arena(r), files->v[0]))
+			err_hint(&its, "to run a command: ncclwhy -- %s ...", files->v[0]);
+		keep_first(e, &its, &unread);
+	}
+	say_unread(r, w, unread, e);
+	return e->kind == ERR_NONE ? 0 : -1;
+}
