@@ -22,15 +22,17 @@ bool sg_rule_covers(const struct sg_rule *r, int proto, uint16_t port)
 }
 
 /*
- * An address that is not known is some private one: of a range that a cluster
- * fits in, it is assumed to be in there.
+ * An address that is not known is some private one, of IPv4 where all of them are in
+ * the range: of a range that a cluster fits in, it is assumed to be in there.
  */
 static bool may_hold_a_cluster(const union addr *net, unsigned bits)
 {
 	enum addr_class c = addr_class(net);
 
-	return bits == 0 || ((c == ADDR_PRIVATE || c == ADDR_SHARED) &&
-			     bits <= (net->sa.sa_family == AF_INET6 ? 64u : 28u));
+	if (!bits)
+		return net->sa.sa_family == AF_INET;
+	return (c == ADDR_PRIVATE || c == ADDR_SHARED) &&
+	       bits <= (net->sa.sa_family == AF_INET6 ? 64u : 28u);
 }
 
 static bool in_range(const union addr *at, const union addr *net, unsigned bits)
