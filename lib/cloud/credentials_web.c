@@ -80,7 +80,7 @@ int credentials_from_web_identity(struct credentials *ret, uint64_t total_ns, st
 		return https ? err_set(e, ERR_USAGE, "'%.60s' is not a region", ret->region) : -1;
 	if (read_query(a, &query, e))
 		return -1;
-	q.url = endpoint_of("sts", ret->region, ret->endpoint, a);
+	q.url = endpoint_url("sts", ret->region, ret->endpoint, a);
 	q.is_direct = endpoint_is_near(q.url, a);
 	q.body = query.s;
 	https->post(&q, &answer);

@@ -40,7 +40,7 @@ int ec2_open(struct ec2 *s, const char *profile, const char *region, const char 
 		return no_region(e);
 	if (!endpoint_is_region(s->region))
 		return err_set(e, ERR_USAGE, "'%.60s' is not a region", s->region);
-	s->endpoint = endpoint_of("ec2", s->region, s->keys.endpoint, a);
+	s->endpoint = endpoint_url("ec2", s->region, s->keys.endpoint, a);
 	log_detail("asking %s with keys from %s", s->endpoint, s->keys.from);
 	return 0;
 }

@@ -28,8 +28,23 @@ static const char *who_says(const char *service, const char *of_profile, struct 
 	return env(own) ? own : env(COMMON) ? COMMON : of_profile ? "" : NULL;
 }
 
-const char *endpoint_of(const char *service, const char *region, const char *of_profile,
-			struct arena *a)
+/* Of AWS's partitions; botocore's endpoints.json has the same. */
+static const char *domain_of(const char *region)
+{
+	static const struct {
+		const char *regions, *domain;
+	} partitions[] = {{"cn-", "amazonaws.com.cn"},	  {"eusc-", "amazonaws.eu"},
+			  {"us-iso-", "c2s.ic.gov"},	  {"us-isob-", "sc2s.sgov.gov"},
+			  {"eu-isoe-", "cloud.adc-e.uk"}, {"us-isof-", "csp.hci.ic.gov"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(partitions); i++)
+		if (starts_with(region, partitions[i].regions))
+			return partitions[i].domain;
+	return "amazonaws.com";
+}
+
+const char *endpoint_url(const char *service, const char *region, const char *of_profile,
+			 struct arena *a)
 {
 	const char *who = who_says(service, of_profile, a), *set, *host;
 
@@ -40,8 +55,7 @@ const char *endpoint_of(const char *service, const char *region, const char *of_
 	}
 	if (!region)
 		return arena_printf(a, "https://%s.amazonaws.com/", service);
-	return arena_printf(a, "https://%s.%s.amazonaws.com%s/", service, region,
-			    starts_with(region, "cn-") ? ".cn" : "");
+	return arena_printf(a, "https://%s.%s.%s/", service, region, domain_of(region));
 }
 
 int endpoint_is_silent(const char *service, const char *url, const char *why,

@@ -7,8 +7,8 @@
 
 /* @service: "ec2". @region: checked, or NULL for what no region answers for. @of_profile: its
  * endpoint_url, or NULL. */
-const char *endpoint_of(const char *service, const char *region, const char *of_profile,
-			struct arena *a);
+const char *endpoint_url(const char *service, const char *region, const char *of_profile,
+			 struct arena *a);
 /* -1: it was asked at @url, and @why nothing came. With a hint where a setting points there. */
 int endpoint_is_silent(const char *service, const char *url, const char *why,
 		       const char *of_profile, enum err_kind kind, struct arena *a, struct err *e);

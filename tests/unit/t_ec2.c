@@ -1,5 +1,6 @@
 /* EC2's API without EC2: its XML, its errors, what is asked, and which libcurl may ask. */
 #include "lib/cloud/ec2.h"
+#include "lib/cloud/endpoint.h"
 #include "lib/report/json.h"
 
 #include <setjmp.h>
@@ -223,12 +224,33 @@ static void t_calls(void **state)
 	}
 }
 
+/* Each partition has a domain of its own. */
+static void t_endpoints(void **state)
+{
+	static const char *const rows[][2] = {
+		{"eu-west-1", "https://ec2.eu-west-1.amazonaws.com/"},
+		{"us-gov-west-1", "https://ec2.us-gov-west-1.amazonaws.com/"},
+		{"cn-north-1", "https://ec2.cn-north-1.amazonaws.com.cn/"},
+		{"eusc-de-east-1", "https://ec2.eusc-de-east-1.amazonaws.eu/"},
+		{"us-iso-east-1", "https://ec2.us-iso-east-1.c2s.ic.gov/"},
+		{"us-isob-east-1", "https://ec2.us-isob-east-1.sc2s.sgov.gov/"},
+		{"eu-isoe-west-1", "https://ec2.eu-isoe-west-1.cloud.adc-e.uk/"},
+		{"us-isof-south-1", "https://ec2.us-isof-south-1.csp.hci.ic.gov/"},
+	};
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(endpoint_url("ec2", rows[i][0], NULL, &a), rows[i][1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_xml),   cmocka_unit_test(t_deep_xml),
-		cmocka_unit_test(t_query), cmocka_unit_test(t_errors),
-		cmocka_unit_test(t_calls), cmocka_unit_test(t_libcurl_versions),
+		cmocka_unit_test(t_xml),       cmocka_unit_test(t_deep_xml),
+		cmocka_unit_test(t_query),     cmocka_unit_test(t_errors),
+		cmocka_unit_test(t_calls),     cmocka_unit_test(t_libcurl_versions),
+		cmocka_unit_test(t_endpoints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
