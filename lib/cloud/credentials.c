@@ -136,8 +136,11 @@ static int from_profile(struct credentials *ret, const char *name, bool only_reg
 		return 0;
 	if (!p.found)
 		return name ? no_such_profile(name, keys, config, e) : 0;
+	/* of a profile with a role its keys are for asking for that, and may do less, or else */
+	if (p.needs && ((!p.key_id && !p.secret) || streq(p.needs, "role_arn")))
+		return refuse(a, shown, p.needs, e);
 	if (!p.key_id && !p.secret)
-		return p.needs ? refuse(a, shown, p.needs, e) : 0;
+		return 0;
 	ret->from = arena_printf(a, "profile %s", shown);
 	return credentials_set(ret, p.key_id, p.secret, p.token, e) ? -1 : 1;
 }

@@ -65,7 +65,7 @@ static void take(struct line key, struct line value, struct arena *a, struct pro
 		if (is_key(key, keys[i].key) && value.n)
 			*keys[i].to = arena_strndup(a, value.s, value.n);
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (is_key(key, others[i]) && value.n)
+		if (is_key(key, others[i]) && value.n && !streq(ret->needs ?: "", "role_arn"))
 			ret->needs = others[i];
 }
 

@@ -147,8 +147,11 @@ static void t_order(void **state)
 {
 	(void)state;
 	put("credentials", "[default]\n" KEYS "[dev]\naws_access_key_id=AKIADEV\n"
-			   "aws_secret_access_key=de/vsecret\n[half]\naws_access_key_id=AKIA3\n");
+			   "aws_secret_access_key=de/vsecret\n[half]\naws_access_key_id=AKIA3\n"
+			   "[both]\n" KEYS "[logged]\n" KEYS);
 	put("config", "[default]\nregion=eu-north-1\n[profile dev]\nregion=eu-west-1\n"
+		      "[profile both]\nrole_arn=arn:aws:iam::1:role/x\nsource_profile=both\n"
+		      "sso_session=x\n[profile logged]\nsso_session=x\n"
 		      "[profile role]\nrole_arn=arn:aws:iam::1:role/x\n[profile only]\nregion=x-1\n"
 		      "[profile a;$(id)]\nrole_arn=arn:aws:iam::1:role/x\n");
 	finds(NULL, "AKIA1", "eu-north-1", "profile default");
@@ -167,6 +170,8 @@ static void t_order(void **state)
 	assert_non_null(strstr(err.hint, "export-credentials --profile role"));
 	finds_nothing("a;$(id)", "role_arn");
 	assert_non_null(strstr(err.hint, "export-credentials --profile 'a;$(id)'"));
+	finds_nothing("both", "role_arn"); /* its keys may but ask for the role */
+	finds("logged", "AKIA1", "us-east-2", "profile logged");
 	finds_nothing("half", "incomplete");
 	assert_int_equal(unsetenv("AWS_SECRET_ACCESS_KEY"), 0);
 	finds_nothing(NULL, "incomplete");
