@@ -132,11 +132,24 @@ static void lint_slip(const struct lint *l, const struct setting *s)
 	static const char *const meant[] = {"NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY",
 					    "NCCL_IB_GID_INDEX", "NCCL_DEBUG_SUBSYS"};
 
-	for (size_t i = 0; i < ARRAY_LEN(meant); i++)
-		if (is_one_slip_of(s->name, meant[i]))
-			add(l, "lint.name", s, ST_WARN,
-			    "NCCL has no variable of this name, so nothing looks at it", meant[i],
-			    s->value);
+	for (size_t i = 0; i < ARRAY_LEN(meant); i++) {
+		struct finding *f;
+
+		if (!is_one_slip_of(s->name, meant[i]))
+			continue;
+		f = lint_find(l, "lint.name", s);
+		finding_set(f, ST_WARN,
+			    "%s=%s: NCCL has no variable of this name, so nothing looks at it",
+			    s->name, s->value);
+		if (settings_nccl(l->in->settings, meant[i])) { /* and works: it stays as it is */
+			finding_expect(f, "%s alone, which is set too", meant[i]);
+			lint_unset(f, s);
+		} else {
+			finding_expect(f, "%s=%s", meant[i], s->value);
+			lint_fix(f, s, meant[i], s->value);
+		}
+		report_add(l->r, f);
+	}
 }
 
 static void lint_unread(const struct lint *l, const struct conf_trouble *t)

@@ -173,6 +173,13 @@ load ifprobe.sh
     [ "$(found host.name)" = pass ]
 }
 
+@test "checks: a slip of a variable whose right name is set: it goes, and the right one stays" {
+    run --separate-stderr env NCCL_SOCKET_IFNAME=lo NCCL_SOCKT_IFNAME=eht1 "$BIN/ifprobe" --check --json
+    jq -e '.findings[] | select(.check == "lint.name") | .fix == ["unset NCCL_SOCKT_IFNAME"]' <<<"$output"
+    run --separate-stderr env -u NCCL_SOCKET_IFNAME NCCL_SOCKT_IFNAME=eth1 "$BIN/ifprobe" --check --json
+    jq -e '.findings[] | select(.check == "lint.name") | .fix == ["export NCCL_SOCKET_IFNAME=eth1"]' <<<"$output"
+}
+
 @test "checks: RDMA" {
     run -0 on dgx-roce --json
     [ "$(found rdma.gid)" = warn ]
