@@ -40,6 +40,33 @@ static const char *habit(char letter)
 	return "";
 }
 
+/* Those of ssh that go into --rsh, whose words were not quoted. */
+static const struct {
+	char letter;
+	const char *value;
+} ssh_letters[] = {{'i', "KEY"},	{'l', "USER"},	 {'p', "PORT"},
+		   {'o', "NAME=VALUE"}, {'F', "CONFIG"}, {'J', "HOST"}};
+
+static int of_ssh(const opt_rows *rows, char letter, bool given, struct err *e)
+{
+	const struct opt_row *rsh = NULL;
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (streq(rows->v[i].o->name, "rsh"))
+			rsh = &rows->v[i];
+	for (size_t i = 0; rsh && i < ARRAY_LEN(ssh_letters); i++) {
+		if (ssh_letters[i].letter != letter)
+			continue;
+		if (given && rsh->given)
+			return err_hint(e, "quote --rsh whole: --rsh 'ssh -%c %s'", letter,
+					ssh_letters[i].value);
+		if (!given)
+			return err_hint(e, "did you mean --rsh 'ssh -%c %s'?", letter,
+					ssh_letters[i].value);
+	}
+	return -1;
+}
+
 /* Few options have a letter; most letters are the first of some. */
 static int by_letter(const opt_rows *rows, char letter, struct arena *a, struct err *e)
 {
@@ -57,6 +84,15 @@ static int by_letter(const opt_rows *rows, char letter, struct arena *a, struct 
 		    !(names.n && starts_with(rows->v[i].o->name, low)))
 			*LIST_ADD(a, &names) = rows->v[i].o->name;
 	return names.n ? err_hint(e, "did you mean %s?", any_of(a, &names)) : -1;
+}
+
+/* Where it can be nothing of our own, as ifprobe's --ip, or --rsh stands before it. */
+static int by_one_letter(const opt_rows *rows, char letter, struct arena *a, struct err *e)
+{
+	of_ssh(rows, letter, true, e);
+	if (!*e->hint)
+		by_letter(rows, letter, a, e);
+	return ends_with(e->hint, "mean --rsh?") ? of_ssh(rows, letter, false, e) : -1;
 }
 
 /* A value that lost its option. */
@@ -105,7 +141,7 @@ int opt_suggest(const opt_rows *rows, const char *arg, struct arena *a, struct e
 
 	word = arena_strndup(a, word, strcspn(word, "="));
 	if (*word && !word[1])
-		return *arg == '-' ? by_letter(rows, *word, a, e) : -1;
+		return *arg == '-' ? by_one_letter(rows, *word, a, e) : -1;
 	if (!is_name(rows, word))
 		by_value(rows, word, true, e);
 	if (!*e->hint)

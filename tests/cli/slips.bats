@@ -42,8 +42,11 @@ A
 
 @test "what ssh, srun, pdsh and iperf3 call it" {
     wrong <<'A'
-windsock -i key.pem --hosts a|did you mean --rsh?
-windsock -l ubuntu --hosts a|did you mean --rsh?
+windsock -i key.pem --hosts a|did you mean --rsh 'ssh -i KEY'?
+windsock -l ubuntu --hosts a|did you mean --rsh 'ssh -l USER'?
+windsock --rsh ssh -i key.pem --hosts a|unknown option '-i'; quote --rsh whole: --rsh 'ssh -i KEY'
+portcheck --hosts a --rsh ssh -p 2222|unknown option '-p'; quote --rsh whole: --rsh 'ssh -p PORT'
+ddpsmoke --hosts a --rsh=ssh -o x=y|unknown option '-o'; quote --rsh whole: --rsh 'ssh -o NAME=VALUE'
 windsock --identity key.pem|did you mean --rsh?
 windsock --user ubuntu|did you mean --rsh?
 windsock --ssh 'x'|did you mean --rsh?
