@@ -2,6 +2,7 @@
 
 #include "lib/cluster/typed_way.h"
 #include "lib/core/quote.h"
+#include "lib/net/addr.h"
 
 #include <ctype.h>
 
@@ -47,8 +48,8 @@ static const char *key_name(const struct fanout_result *r, struct arena *a)
 static const char *give_key(const struct fanout_result *r, const struct rsh_way *rsh,
 			    struct arena *a)
 {
-	static const char look[] = "-v true 2>&1 | grep -E 'Authenticating|Offering|accepts|"
-				   "Permission'";
+	static const char look[] = "-v true 2>&1 | grep -E "
+				   "'Identity|Authenticating|Offering|accepts|Permission'";
 	const char *ways = strstr(r->err, "Permission denied (");
 	size_t n = ways ? strcspn(ways, ")") : 0;
 
@@ -67,19 +68,53 @@ static const char *give_key(const struct fanout_result *r, const struct rsh_way 
 		"which key is offered, as whom? ssh-add it, or --rsh 'ssh -i KEY -l USER'", a);
 }
 
+/* "Warning: Identity file key.pem not accessible: No such file or directory." */
+static const char *key_file(const struct fanout_result *r, struct arena *a)
+{
+	static const char file[] = "Identity file ";
+	const char *at = strstr(r->err, file), *end = strstr(r->err, " not accessible: ");
+
+	if (!at || !end || end < at + sizeof(file) - 1 || end - at > QUOTED)
+		return "ls -l KEY   # from here";
+	at += sizeof(file) - 1;
+	return arena_printf(a, "ls -l %s   # from here: a path without / begins in this folder",
+			    shell_quote_path(a, arena_strndup(a, at, (size_t)(end - at))));
+}
+
 /* "connect to host 10.0.0.2 port 2222: ": where it went, after what ~/.ssh/config makes of it. */
-static const char *reach(const struct fanout_result *r, struct arena *a)
+static const char *goal(const struct fanout_result *r, const char **ret_port, struct arena *a)
 {
 	static const char to[] = "connect to host ", port[] = " port ";
-	const char *at = strstr(r->err, to), *by = at ? strstr(at, port) : NULL;
-	const char *host = without_user(r->host), *number = "22";
+	const char *at = strstr(r->err, to), *by = at ? strstr(at, port) : NULL, *host;
 
-	if (by && by - at < QUOTED && isdigit((unsigned char)by[sizeof(port) - 1])) {
-		at += sizeof(to) - 1;
-		host = arena_strndup(a, at, (size_t)(by - at));
-		by += sizeof(port) - 1;
-		number = arena_strndup(a, by, strspn(by, "0123456789"));
-	}
+	*ret_port = "22";
+	if (!by || by - at >= QUOTED || !isdigit((unsigned char)by[sizeof(port) - 1]))
+		return without_user(r->host);
+	at += sizeof(to) - 1;
+	host = arena_strndup(a, at, (size_t)(by - at));
+	by += sizeof(port) - 1;
+	*ret_port = arena_strndup(a, by, strspn(by, "0123456789"));
+	return host;
+}
+
+static const char *route_to(const struct fanout_result *r, struct arena *a)
+{
+	const char *port, *host = goal(r, &port, a);
+	union addr ignored;
+
+	if (addr_parse(host, &ignored))
+		return arena_printf(a,
+				    "getent hosts %s; ip route   # from here: does one lead to "
+				    "that address?",
+				    shell_quote(a, host));
+	return arena_printf(a, "ip route get %s   # from here: no route leads there, nor a default",
+			    shell_quote(a, host));
+}
+
+static const char *reach(const struct fanout_result *r, struct arena *a)
+{
+	const char *number, *host = goal(r, &number, a);
+
 	return arena_printf(a,
 			    "ping -c 3 %s; portcheck %s   # from here: is it up, is its port of "
 			    "ssh open?",
@@ -107,6 +142,8 @@ const char *mend_line(enum mend m, const struct fanout_result *r, const struct r
 				    arena_printf(a, "%s %s", fingerprint, shell_quote(a, all)), a);
 	case MEND_GIVE_KEY:
 		return give_key(r, rsh, a);
+	case MEND_KEY_FILE:
+		return key_file(r, a);
 	case MEND_GIVE_NAME:
 		return arena_printf(a,
 				    "getent hosts %s   # from here; its spelling? else: echo "
@@ -114,6 +151,8 @@ const char *mend_line(enum mend m, const struct fanout_result *r, const struct r
 				    name, name);
 	case MEND_REACH:
 		return reach(r, a);
+	case MEND_ROUTE:
+		return route_to(r, a);
 	case MEND_LOG:
 		return mend_by_hand(
 			r, rsh, "'uptime; sudo journalctl -n 20 -u ssh -u sshd -u systemd-oomd'",

@@ -7,9 +7,11 @@
 enum mend {
 	MEND_LOOK, /* the same ssh by hand; NULL: whoever asks knows what it was to run */
 	MEND_REACH,
+	MEND_ROUTE,
 	MEND_FORGET_KEY,
 	MEND_KNOW_KEY,
 	MEND_GIVE_KEY,
+	MEND_KEY_FILE,
 	MEND_GIVE_NAME,
 	MEND_LOG,
 	MEND_PROXY,

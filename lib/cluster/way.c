@@ -27,7 +27,7 @@ static const struct ssh_cause causes[] = {
 	 "check the address, that the machine is up, and that its port is allowed in", MEND_REACH},
 	{"No route to host", "no route to it, or a firewall rejects ssh",
 	 "check the address and that the machine is up", MEND_REACH},
-	{"Network is unreachable", "this host has no route to it", "check the address", MEND_LOOK},
+	{"Network is unreachable", "this host has no route to it", "check the address", MEND_ROUTE},
 	{"Connection reset", "the connection was cut while ssh logged in",
 	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
 	{"Connection closed", "the connection was cut while ssh logged in",
@@ -47,11 +47,18 @@ static const struct ssh_cause causes[] = {
 	{PROXY_ENDED, "that ended before ssh could speak", "try it by hand", MEND_PROXY},
 };
 
+/* ssh goes on without it, and with the keys that it has: worth a word where none was taken. */
+static const struct ssh_cause no_key_file = {
+	" not accessible: ", "the key file that -i names is not here",
+	"name it by its whole path: --rsh 'ssh -i KEY'", MEND_KEY_FILE};
+
 const struct ssh_cause *way_ssh_cause(const char *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(causes); i++)
 		if (strstr(err, causes[i].said))
-			return &causes[i];
+			return causes[i].mend == MEND_GIVE_KEY && strstr(err, no_key_file.said)
+				       ? &no_key_file
+				       : &causes[i];
 	return NULL;
 }
 

@@ -102,6 +102,8 @@ node1: 42 'node1 a 'b' \$c' fine" ]
 @test "real ssh: a key that is not welcome" {
     KEY=stranger run -0 --separate-stderr over_ssh known 10000 node1 true
     [[ $output == *"it does not accept our key; ssh-add "*"ssh-copy-id"* ]]
+    KEY=no-such-key run -0 --separate-stderr over_ssh known 10000 node1 true
+    [[ $output == *"the key file that -i names is not here; name it by its whole path"* ]]
 }
 
 @test "real ssh: refused, another port, an unknown name, nobody there" {

@@ -101,6 +101,21 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 		 "no route to it", "ping -c 3 fd00::2; portcheck '[fd00::2]:22'   # from here"},
 		{255, "", "Connection timed out during banner exchange\r\n", "no answer to ssh",
 		 "ping -c 3 node1; portcheck node1:22   # from here"},
+		{255, "", "ssh: connect to host 10.9.0.3 port 22: Network is unreachable\r\n",
+		 "this host has no route to it",
+		 "ip route get 10.9.0.3   # from here: no route leads there, nor a default"},
+		{255, "", "ssh: connect to host far port 22: Network is unreachable\r\n",
+		 "this host has no route to it", "getent hosts far; ip route   # from here"},
+		/* the key that was named is missing, and the others were not taken */
+		{255, "",
+		 "Warning: Identity file my key.pem not accessible: No such file or directory.\r\n"
+		 "me@node1: Permission denied (publickey).\r\n",
+		 "the key file that -i names is not here",
+		 "ls -l 'my key.pem'   # from here: a path without / begins in this folder"},
+		{255, "",
+		 "Warning: Identity file k not accessible: No such file or directory.\r\n"
+		 "ssh: connect to host node1 port 22: Connection refused\r\n",
+		 "connection refused", NULL},
 		{255, "", "odd\n", "cannot reach me@node1: ssh ended with exit code 255: odd",
 		 NULL},
 		{127, "", "sh: windsock: not found\n",
