@@ -3,10 +3,11 @@
 #include "bench/sweep/tell.h"
 #include "bench/sweep/verdict.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/units.h"
 
 #include <poll.h>
 
-enum { NEWS_MS = 500 };
+enum { NEWS_MS = 500, SILENCE_MS = 10000 };
 
 /*
  * "rank 3 (node1, 10.0.0.2) died: ..." names its culprit; "rank 0 (...): no
@@ -41,16 +42,33 @@ static bool is_finding(struct arena *a, const char *news)
 }
 
 /*
+ * A library that waits in vain names nobody, and with a deadline below the heartbeat it gives up
+ * before the rendezvous knows who is silent: for that word the rest of the heartbeat is waited.
+ */
+static int patience_ms(const struct rank *r, int culprit)
+{
+	uint64_t beat = rdzv_heartbeat_ns(r->w->rdzv);
+	const char *check = failed_check(r);
+
+	if (culprit >= 0 || !check || !streq(check, "comm.progress") || r->w->world.size == 1 ||
+	    beat <= r->deadline_ns)
+		return NEWS_MS;
+	beat += beat / 4 - r->deadline_ns; /* it is looked at now and then */
+	return beat / NS_PER_MS > SILENCE_MS ? SILENCE_MS : NEWS_MS + (int)(beat / NS_PER_MS);
+}
+
+/*
  * Who gave up because of what all are told of may be heard before that is, and so may be that a
  * connection closed before why it did. What others saw of our own end is no news.
  */
-static const char *bad_news(struct rank *r)
+static const char *bad_news(struct rank *r, int culprit)
 {
-	struct pollfd p = {.fd = rdzv_failure_fd(r->w->rdzv), .events = POLLIN};
+	struct pollfd p[] = {{.fd = rdzv_failure_fd(r->w->rdzv), .events = POLLIN},
+			     {.fd = interrupt_fd(), .events = POLLIN}};
 	const char *news;
 
 	if (!rdzv_failure(r->w->rdzv) && !interrupt_pending())
-		(void)poll(&p, 1, NEWS_MS);
+		(void)poll(p, ARRAY_LEN(p), patience_ms(r, culprit));
 	news = reason_essence(rdzv_failure(r->w->rdzv));
 	if (!news || is_finding(r->a, news))
 		return news;
@@ -115,7 +133,7 @@ int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *
 	const char *news;
 
 	r->all_know |= was_compared(failed_check(r));
-	news = r->all_know ? NULL : bad_news(r);
+	news = r->all_know ? NULL : bad_news(r, culprit);
 	if (interrupt_pending())
 		return -1;
 	if (news && is_no_ones(r)) {

@@ -171,6 +171,7 @@ void rdzv_leave(struct rdzv *r, const char *reason)
 }
 
 int rdzv_rank(const struct rdzv *r) { return r->rank; }
+uint64_t rdzv_heartbeat_ns(const struct rdzv *r) { return r->silence.most_ns; }
 int rdzv_failure_fd(const struct rdzv *r) { return r->failure_fd; }
 const char *rdzv_failure(const struct rdzv *r) { return atomic_load(&r->failure); }
 

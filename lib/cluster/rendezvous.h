@@ -132,6 +132,7 @@ struct rdzv_join_opts {
  */
 struct rdzv *rdzv_join(const struct rdzv_join_opts *o, struct err *e) MUST_CHECK;
 int rdzv_rank(const struct rdzv *r);
+uint64_t rdzv_heartbeat_ns(const struct rdzv *r); /* so long may a rank be silent */
 /* All with the deadline; -1 with the sentence when somebody died, or after Ctrl-C. */
 int rdzv_members(struct rdzv *r, const struct rdzv_member **ret, size_t *ret_n,
 		 struct err *e) MUST_CHECK;

@@ -38,9 +38,9 @@ bereaved() { # PROGRAM ARGS...
 # By the driver's word memory is given back once all is done, which would be never.
 @test "ranks whose GPUs stop in the middle of it end, launched by us or not" {
     local stall=(env WINDSOCK_FAKE_CUDA=stall timeout -s KILL 60)
-    run -1 --separate-stderr "${stall[@]}" "$B" --backend nccl --np 2 -b 1M -e 1M -n 100 --deadline 2
+    run -1 --separate-stderr "${stall[@]}" "$B" --backend nccl --np 2 -b 1M -e 1M -n 100 --deadline 2 --heartbeat 2
     [[ $output == *"FAIL comm.progress: "*" did not finish within "* && $stderr != *"stand-in"* ]]
     run -1 --separate-stderr "${stall[@]}" env RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT="$(free_port)" \
-        "$B" --backend nccl -b 1M -e 1M -n 100 --deadline 2
+        "$B" --backend nccl -b 1M -e 1M -n 100 --deadline 2 --heartbeat 2
     [[ $output == *"FAIL comm.progress: "*" did not finish within "* && $stderr != *"stand-in"* ]]
 }
