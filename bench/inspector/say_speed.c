@@ -130,14 +130,16 @@ void insp_say_table(const struct insp_say *s)
 
 static void derive(const struct insp_say *s, const struct insp_comm *c, struct expect *ret)
 {
-	struct expect_facts f = {.backend = "nccl",
-				 .coll = "all_reduce",
-				 .gpu = instance_gpu(s->o->instance),
-				 .instance = s->o->instance,
-				 .ranks = (int)c->ranks,
-				 .hosts = (int)c->hosts,
-				 .gpus = (int)s->per_host,
-				 .nic_gbps = s->o->nic_gbps};
+	struct expect_facts f = {
+		.backend = "nccl",
+		.coll = "all_reduce",
+		.gpu = instance_gpu(s->o->instance),
+		/* what was told of the cards goes before what is known of a type */
+		.instance = s->o->nic_gbps > 0 ? NULL : s->o->instance,
+		.ranks = (int)c->ranks,
+		.hosts = (int)c->hosts,
+		.gpus = (int)s->per_host,
+		.nic_gbps = s->o->nic_gbps};
 	uint32_t each = c->ranks / c->hosts;
 
 	expect_derive(&f, s->a, ret);

@@ -6,6 +6,7 @@
 #include "bench/sweep/saved_ranks.h"
 #include "bench/sweep/verdict.h"
 #include "lib/core/file.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
@@ -202,7 +203,8 @@ static int parse_json(const char *path, const char *text, size_t n, struct arena
 	cJSON *doc = json_parse(text, n, DEPTH, &why);
 
 	if (!doc) {
-		err_set(e, ERR_USAGE, "%s is not all of a JSON document: %s", path, why.msg);
+		err_set(e, ERR_USAGE, "%s is not all of a JSON document: %s", file_said(path),
+			why.msg);
 		return err_hint(e, "-J is complete when the run has ended; until then its table is "
 				   "what there is to analyse");
 	}
@@ -229,9 +231,10 @@ static void keep_measured(saved_list *l, const char *path, struct arena *a)
 	}
 	l->n = kept;
 	for (size_t i = 0; i < kept; i++)
-		l->v[i].run.name = kept == 1 ? path
-					     : arena_printf(a, "%s: %zu. %s", path, i + 1,
-							    l->v[i].coll ? l->v[i].coll : "table");
+		l->v[i].run.name = kept == 1
+					   ? file_said(path)
+					   : arena_printf(a, "%s: %zu. %s", file_said(path), i + 1,
+							  l->v[i].coll ? l->v[i].coll : "table");
 }
 
 int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_list *ret,
@@ -258,9 +261,11 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 	err_set(e, ERR_USAGE,
 		"%s has no result of nccl-tests, ncclbench, perftest, iperf3, OSU, nvbandwidth or "
 		"SuperBench",
-		path);
+		file_said(path));
 	if (failure)
-		return err_command(e, "ncclwhy %s  # it ended with: %s", path, failure);
+		return err_command(e, "ncclwhy %s  # it ended with: %s",
+				   file_is_stream(path) ? "LOG" : shell_quote_line(a, path),
+				   failure);
 	return err_hint(e, "save all of its output: ncclbench ... > FILE, or -J FILE");
 }
 

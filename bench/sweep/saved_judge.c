@@ -1,5 +1,6 @@
 #include "bench/sweep/against.h"
 #include "bench/sweep/foreign.h"
+#include "bench/sweep/instances.h"
 #include "bench/sweep/peers.h"
 #include "bench/sweep/saved.h"
 #include "lib/core/units.h"
@@ -210,10 +211,13 @@ static void derive(const struct saved *s, const struct saved_opts *o, struct are
 		   struct expect *ret)
 {
 	const char *coll = coll_of(s);
+	bool told = o->nic_gbps > 0; /* then what is known of the type's cards does not count */
 	const struct expect_facts f = {.backend = s->backend ? s->backend : "nccl",
 				       .coll = coll ? coll : "",
-				       .gpu = s->gpu,
-				       .instance = o->instance,
+				       .gpu = s->gpu
+						      ?: told ? instance_gpu(o->instance)
+							      : NULL,
+				       .instance = told ? NULL : o->instance,
 				       .ranks = s->ranks,
 				       .hosts = s->hosts,
 				       .uneven = s->uneven,

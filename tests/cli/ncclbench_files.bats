@@ -226,6 +226,9 @@ P
     [[ $output == *"120 % of what rings do"*"32 network cards of 100 Gb/s"* ]]
     bench --analyze p5 --nic 3200
     [ "$status" -eq 0 ]
+    # what was told is not overruled by what is known of the type
+    bench --analyze p5 --nic 400 --instance p5.48xlarge
+    [[ $status -eq 0 && $output == *"warn  coll.bandwidth"*"each host's network cards do 400 Gb/s"* ]]
     # --nic of one card, not of all of them: nothing to boast of
     bench --analyze p5 --nic 1600
     [ "$status" -eq 0 ]

@@ -214,6 +214,11 @@ T
     { devices 8 8 'NVIDIA H100'; tail -2 failed; } >none
     run -2 --separate-stderr "$BIN/ncclbench" --analyze none
     [[ $stderr == *"ncclwhy none"*"remote process exited"* ]]
+    cp none 'no result'
+    run -2 --separate-stderr "$BIN/ncclbench" --analyze 'no result'
+    [[ $stderr == *"ncclwhy 'no result'  # it ended with"* ]]
+    run -2 --separate-stderr "$BIN/ncclbench" --analyze - <none
+    [[ $stderr == *"stdin has no result of"*"ncclwhy LOG  # it ended with"* ]]
     grep -v Test failed | head -n -1 >piece
     judged 0 piece
     finds coll.data warn 'the run has no end'
