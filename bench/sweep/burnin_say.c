@@ -18,6 +18,7 @@ enum { LARGE = 1 << 20, PARTS = 10, SHOWN = 8 /* lines of single sizes */ };
 static const double LIMIT = 0.1, LIMIT_HOST = 0.25;
 /* The share of the time that a rank is waited for who became slow, and how much it rose. */
 static const double SHARE = 0.5, RISE = 0.3;
+static const double SHORT_S = 3 * DRIFT_SETTLE_S; /* hardly any of it counts */
 
 /* --- when ----------------------------------------------------------------------------------- */
 
@@ -241,9 +242,10 @@ static void say_sunk(const struct story *s, struct finding *f, const struct drif
 	where_to_look(s, f);
 }
 
-static void say_else(struct finding *f, const struct drifts *d, double limit)
+static void say_else(const struct story *s, struct finding *f, const struct drifts *d)
 {
 	const struct drift *w = &d->worst;
+	const double limit = limit_of(s);
 	struct unit_buf b;
 	const char *size = d->of ? format_size(&b, coll_bytes(&d->of->c)) : "";
 
@@ -251,6 +253,11 @@ static void say_else(struct finding *f, const struct drifts *d, double limit)
 		finding_set(f, ST_INFO, "whether bandwidth sank is judged by sizes from 1 MiB on");
 	else if (!(d->of->most > 0))
 		finding_set(f, ST_INFO, "one rank alone has no bandwidth that could sink");
+	else if (w->kind == DRIFT_UNKNOWN && s->burnin.latest_s < SHORT_S)
+		finding_set(f, ST_INFO,
+			    "too short to know whether bandwidth sank: the first %d s do not "
+			    "count: --for 30s",
+			    DRIFT_SETTLE_S);
 	else if (w->kind == DRIFT_UNKNOWN)
 		finding_set(
 			f, ST_INFO,
@@ -291,7 +298,7 @@ static void judge(const struct story *s)
 	if (d.worst.kind == DRIFT_SUNK)
 		say_sunk(s, f, &d);
 	else
-		say_else(f, &d, limit_of(s));
+		say_else(s, f, &d);
 	verdict_add(s->r, f);
 }
 

@@ -5,7 +5,6 @@
 #include <math.h>
 
 enum { PARTS = 5 };
-static const double SETTLE_S = 3; /* what has rested is faster in its first seconds */
 /* Of the time that ranks wanted processors and others had them: so much more of it than in the best
  * part, or so much altogether, and nobody can tell what else was slow. */
 static const double BUSIER = 0.1, BUSY = 0.5;
@@ -21,7 +20,7 @@ static void cut(const struct course *c, struct part *parts)
 	size_t first = 0;
 	double from, took;
 
-	while (first + 1 < c->npoints && c->points[first].at_s < SETTLE_S)
+	while (first + 1 < c->npoints && c->points[first].at_s < DRIFT_SETTLE_S)
 		first++;
 	from = c->points[first].at_s;
 	took = c->points[c->npoints - 1].at_s - from;

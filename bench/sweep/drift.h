@@ -10,6 +10,7 @@
 
 /* Where eight and eight rows differ by chance alone, once in 10,000 times all of one are below. */
 enum { DRIFT_LEAST_ROWS = 8 };
+enum { DRIFT_SETTLE_S = 3 }; /* what has rested is faster in its first seconds */
 
 enum drift_kind {
 	DRIFT_UNKNOWN, /* too few rows */
