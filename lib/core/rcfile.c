@@ -6,7 +6,10 @@ static const char end_mark[] = "# <<< windsock <<<";
 /* Follows begin_mark where rc_put had to end the line above: rc_remove takes that back. */
 static const char joined_note[] = " (the line above had no newline)";
 
-enum { GUARD_LINES = 20 }; /* how far an `if` or `case` may be from its `return` */
+enum {
+	GUARD_LINES = 20,     /* how far an `if` or `case` may be from its `return` */
+	HEREDOC_LINES = 1000, /* and a here-document's end from its begin */
+};
 
 /* The line at *@p with its newline; moves *@p behind it. */
 static struct span next_line(const char **p, const char *end)
@@ -193,8 +196,9 @@ static const char *skip_heredoc(struct span l, const char *p, const char *end)
 {
 	bool tabs = false;
 	struct span word = heredoc_word(l, &tabs);
+	const char *at = p;
 
-	for (const char *at = p; word.n && at < end;) {
+	for (int i = 0; i < HEREDOC_LINES && word.n && at < end; i++) {
 		struct span line = next_line(&at, end);
 
 		while (tabs && line.n && *line.s == '\t')

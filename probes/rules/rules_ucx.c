@@ -6,6 +6,7 @@
 #include "lib/core/quote.h"
 #include "lib/host/leads.h"
 #include "probes/rules/names.h"
+#include "probes/rules/nccl.h"
 
 #include <net/if.h>
 
@@ -19,7 +20,9 @@ typedef LIST(struct device) device_list;
 
 static void rdma_devices(const struct rules_input *in, device_list *ret)
 {
-	for (size_t i = 0; in->rdma && i < in->rdma->n; i++) {
+	if (!in->rdma || !in->rdma->n || !nccl_ib_can_open(in)) /* as in a container */
+		return;
+	for (size_t i = 0; i < in->rdma->n; i++) {
 		const struct rdma_device *d = &in->rdma->v[i];
 
 		for (size_t j = 0; j < d->ports.n; j++)

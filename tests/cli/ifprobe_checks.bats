@@ -223,10 +223,11 @@ END
     export NCCL_SOCKET_IFNAME=eth0,far # its data goes over both
     run -0 inside no --predict --json
     [[ $(jq -r .data.predict.nccl.unreachable_why <<<"$output") == *169.254.0.9* ]]
+    [ "$(jq -r .data.predict.ucx.rule <<<"$output")" = automatic:tcp ]
     run -0 inside yes --json
     [ "$(found rdma.open)$(found rdma.bootstrap)" = info ]
     run -0 inside yes --predict --json
-    [ "$(jq .data.predict.nccl.reachable <<<"$output")" = true ]
+    [ "$(jq -r '.data.predict | .nccl.reachable, .ucx.rule' <<<"$output")" = $'true\nautomatic:rdma' ]
     export NCCL_IB_HCA="=mlx5_0,mlx5_1"
     run -0 inside yes --json
     [ "$(jq '.findings[] | select(.check == "rdma.bootstrap").value' <<<"$output")" = 2 ]
