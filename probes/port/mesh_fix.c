@@ -215,6 +215,24 @@ static void advise_twin(const struct mesh_node *at, const char *peer, struct fin
 		at->iface ?: "IFACE", at->iface ?: "IFACE", at->twin, at->subnet ?: "the same");
 }
 
+/* Whom the others reach by the family of who has no way to them, has that, too. */
+static void fix_family(const struct mesh *m, const struct mesh_gap *x, struct finding *f)
+{
+	size_t asker = x->in ? x->of_first.v[0] : x->hosts.v[0],
+	       asked = x->in ? x->hosts.v[0] : x->of_first.v[0];
+	const struct mesh_cell *back = mesh_at(m, asked, asker);
+
+	if (back->row && back->cause != CAUSE_NO_ROUTE)
+		finding_fix(f,
+			    "export NCCL_SOCKET_FAMILY=AF_INET%s   # on all hosts: %s has no other "
+			    "family, and all have this one",
+			    m->nodes[asker].addr.sa.sa_family == AF_INET6 ? "6" : "",
+			    m->nodes[asker].name);
+	else
+		finding_fix(f, "- give %s and %s addresses of one family", m->nodes[asker].name,
+			    m->nodes[asked].name);
+}
+
 /* What no rule lets in or out: where to look. */
 static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
 		       const char *peers, struct finding *f)
@@ -247,6 +265,8 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 		finding_fix(f, "traceroute -n %s   # on %s: the way of the answer, if not that",
 			    x->in ? one.s : addr_print(&at->addr, &text),
 			    x->in ? at->name : m->nodes[x->of_first.v[0]].name);
+	} else if (cause == CAUSE_NO_ROUTE && mesh_families_differ(m, x)) {
+		fix_family(m, x, f);
 	} else if (cause == CAUSE_NO_ROUTE || cause == CAUSE_NO_WAY_BACK) {
 		const struct mesh_node *there = &m->nodes[x->others.v[0]];
 

@@ -66,6 +66,12 @@ static const char *own_network(const struct mesh *m, const struct mesh_gap *x)
 	const struct mesh_node *here = &m->nodes[x->hosts.v[0]],
 			       *there = &m->nodes[x->of_first.v[0]];
 
+	if (mesh_families_differ(m, x))
+		return arena_printf(m->a,
+				    ": of %s the others know an address of IPv%c, and of %s "
+				    "one of IPv%c",
+				    here->name, here->addr.sa.sa_family == AF_INET6 ? '6' : '4',
+				    there->name, there->addr.sa.sa_family == AF_INET6 ? '6' : '4');
 	if (x->in || x->hosts.n > 1 || !here->subnet || !there->subnet ||
 	    streq(here->subnet, there->subnet))
 		return NULL;

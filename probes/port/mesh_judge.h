@@ -34,6 +34,16 @@ static inline bool mesh_is_bulk(enum port_cause c)
 
 void mesh_gaps(const struct mesh *m, enum port_cause cause, gap_list *ret);
 
+/* Those who ask, and those who are asked: the first of each told the others addresses of different
+ * families. */
+static inline bool mesh_families_differ(const struct mesh *m, const struct mesh_gap *x)
+{
+	int here = m->nodes[x->hosts.v[0]].addr.sa.sa_family,
+	    there = m->nodes[x->of_first.v[0]].addr.sa.sa_family;
+
+	return here && there && here != there;
+}
+
 static inline const char *mesh_names_of(const struct mesh *m, const index_list *l)
 {
 	return mesh_folded(m, l->v, l->n);

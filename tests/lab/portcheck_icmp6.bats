@@ -60,6 +60,23 @@ said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject)
     [ "$status" = 0 ]
 }
 
+# node2 has IPv6 alone; NCCL would take IPv4 on the others, whose addresses node2 has no way to.
+@test "between hosts: families that differ are said so, and no group's silence is a way back that lacks" {
+    rules ''
+    on node0 ip address add 10.9.0.1/24 dev eth0
+    on node1 ip address add 10.9.0.2/24 dev eth0
+    on node2 nft 'table inet f { chain c { type filter hook input priority 0; tcp dport 29500 tcp flags & (syn|ack) == syn drop; }; }'
+    mesh
+    on node2 nft flush ruleset
+    [ "$status" = 1 ]
+    [[ $(said) == *"mesh.out node2: does not reach any other node: there is no route to it: of node2 the others know an address of IPv6, and of node0 one of IPv4"* ]]
+    [[ $(said) == *"mesh.in node2: is not reached from any other node (2 of 8 ports, such as 29500)"*"tcp dport 29500"* ]]
+    [[ $output == *"export NCCL_SOCKET_FAMILY=AF_INET6   # on all hosts: node2 has no other family"* ]]
+    run ! grep "no route back" <<<"$output"
+    on node0 ip address del 10.9.0.1/24 dev eth0
+    on node1 ip address del 10.9.0.2/24 dev eth0
+}
+
 @test "one host: its own rules, and what can be known of another one's" {
     rules 'table ip6 f { chain c { type filter hook input priority 0; meta l4proto icmpv6 drop; }; }'
     run -1 --separate-stderr on node2 "$BIN/portcheck" '[fd00:77::1]:29500'
