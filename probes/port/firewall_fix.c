@@ -54,6 +54,19 @@ static const char *ufw_fix(const struct nft_answer *x, const char *subnet, struc
 /* --- firewalld -------------------------------------------------------------------------- */
 static bool is_firewallds(const struct nft_chain *c) { return starts_with(c->table, "firewalld"); }
 
+/* As firewalld 2.5 calls the chains of a zone: "public_to_HOST", "HOST_to_public". */
+static const char *without_host(const char *name, struct arena *a)
+{
+	static const char in[] = "_to_HOST", out[] = "HOST_to_";
+	size_t n = strlen(name);
+
+	if (starts_with(name, out))
+		return name + strlen(out);
+	return n > strlen(in) && streq(name + n - strlen(in), in)
+		       ? arena_strndup(a, name, n - strlen(in))
+		       : name;
+}
+
 /* "filter_IN_public_deny": the zone, "filter_IN_policy_NAME_pre": the policy; or NULL. */
 static const char *owner_of(const struct nft_chain *c, struct arena *a, bool *ret_is_policy)
 {
@@ -72,10 +85,19 @@ static const char *owner_of(const struct nft_chain *c, struct arena *a, bool *re
 	n = strlen(name);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		part = strlen(parts[i]);
-		if (n > part && streq(name + n - part, parts[i]))
-			return arena_strndup(a, name, n - part);
+		if (n > part && streq(name + n - part, parts[i])) {
+			name = arena_strndup(a, name, n - part);
+			break;
+		}
 	}
-	return name;
+	return without_host(name, a);
+}
+
+/* By source or card; "dispatch" since firewalld 2.5. */
+static bool chooses_zone(const struct nft_chain *c)
+{
+	return starts_with(c->name, "filter_INPUT_ZONES") ||
+	       starts_with(c->name, "filter_INPUT_dispatch");
 }
 
 /* Some zone has this source already: it would not come into another one. */
@@ -90,7 +112,7 @@ static bool has_zone(const struct firewall *fw, const char *subnet, struct arena
 	for (size_t i = 0; i < fw->nft.rules.n; i++) {
 		const struct nft_rule *r = &fw->nft.rules.v[i];
 
-		if (!is_firewallds(r->chain) || !starts_with(r->chain->name, "filter_INPUT_ZONES"))
+		if (!is_firewallds(r->chain) || !chooses_zone(r->chain))
 			continue;
 		for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next) {
 			const cJSON *m = json_get(s, "match");

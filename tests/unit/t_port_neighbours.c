@@ -102,6 +102,12 @@ static void in_the_words_of_whose_rule_it_is(void **state UNUSED)
 		{"firewalld", "filter_IN_drop",
 		 "sudo firewall-cmd --permanent --zone=drop --add-protocol=ipv6-icmp && sudo "
 		 "firewall-cmd --reload"},
+		{"firewalld", "filter_IN_drop_to_HOST_deny",
+		 "sudo firewall-cmd --permanent --zone=drop --add-protocol=ipv6-icmp && sudo "
+		 "firewall-cmd --reload"},
+		{"firewalld", "filter_IN_drop_to_HOST",
+		 "sudo firewall-cmd --permanent --zone=drop --add-protocol=ipv6-icmp && sudo "
+		 "firewall-cmd --reload"},
 		{"firewalld", "filter_OUT_policy_mine_deny",
 		 "sudo firewall-cmd --permanent --policy=mine --add-protocol=ipv6-icmp && sudo "
 		 "firewall-cmd --reload"},

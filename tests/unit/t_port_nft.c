@@ -1,4 +1,5 @@
 /* What a ruleset does to a packet; the rules as `nft -j` 1.0.6 writes them, with ' for ". */
+#include "probes/port/firewall.h"
 #include "tests/unit/nft_rules.h"
 
 static const struct {
@@ -324,6 +325,42 @@ static void answers(void **state)
 	}
 }
 
+/* A source that firewalld has in some zone already stays there; firewalld 2.5's names of chains. */
+static void firewallds_zones(void **state)
+{
+#define AT(chain, handle, expr)                                                                    \
+	"{'rule':{'family':'inet','table':'firewalld','chain':'" chain "','handle':" handle        \
+	",'expr':[" expr "]}},"
+#define NAMED(name) "{'chain':{'family':'inet','table':'firewalld','name':'" name "'}},"
+	static const char rules[] =
+		"{'chain':{'family':'inet','table':'firewalld','name':'filter_INPUT','handle':1,"
+		"'type':'filter','hook':'input','prio':10,'policy':'accept'}}," NAMED(
+			"filter_INPUT_dispatch") NAMED("filter_IN_internal_to_HOST")
+			AT("filter_INPUT", "2", "{'jump':{'target':'filter_INPUT_dispatch'}}") AT(
+				"filter_INPUT_dispatch", "3",
+				IS(SADDR,
+				   "{'prefix':{'addr':'10.0.0.0','len':24}}") "{"
+									      "'jump':{'target':'"
+									      "filter_IN_internal_"
+									      "to_HOST'}}")
+				AT("filter_IN_internal_to_HOST", "4", REJECT);
+	AUTO(arena_done) struct arena a = {0};
+	struct firewall fw = {.known = true, .manager = "firewalld"};
+	struct nft_packet p = {.input = true};
+	struct nft_answer x;
+
+	(void)state;
+	rules_and_packet(rules, &a, &fw.nft, &p);
+	x = nft_judge(&fw.nft, &p);
+	assert_int_equal(x.verdict, NFT_REJECT);
+	assert_string_equal(firewall_fix(&fw, &x, "10.0.0.0/24", &a),
+			    "sudo firewall-cmd --permanent --zone=internal --add-rich-rule='rule "
+			    "priority=\"-32768\" family=\"ipv4\" source address=\"10.0.0.0/24\" "
+			    "accept' && sudo "
+			    "firewall-cmd --reload");
+	firewall_done(&fw);
+}
+
 static void junk(void **state)
 {
 	static const char *const bad[] = {"", "{", "[]", "{\"nftables\":5}", "null", "Error: no"};
@@ -342,8 +379,9 @@ static void junk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verdicts), cmocka_unit_test(sent_elsewhere),
-		cmocka_unit_test(answers), cmocka_unit_test(all_that_stop), cmocka_unit_test(junk)};
+		cmocka_unit_test(verdicts),	    cmocka_unit_test(sent_elsewhere),
+		cmocka_unit_test(answers),	    cmocka_unit_test(all_that_stop),
+		cmocka_unit_test(firewallds_zones), cmocka_unit_test(junk)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
