@@ -42,25 +42,43 @@ static char *next_word(struct arena *a, char **p)
 	return word;
 }
 
-/* `slots=8`; Open MPI's limits beside it are known and do not concern us. */
+static int parse_slots(const char *word, unsigned *slots)
+{
+	uint64_t v;
+
+	if (parse_uint(word, &v) < 0 || v < 1 || v > SLOTS_MAX)
+		return -1;
+	*slots = (unsigned)v;
+	return 0;
+}
+
+/* `slots=8`, as Open MPI says it; its limits beside that are known and do not concern us. */
 static int parse_setting(const char *word, unsigned *slots, const char **ret_what)
 {
-	static const char *const known[] = {"slots", "max_slots", "max-slots"};
+	static const char *const known[] = {"slots", "cpus",	  "cpu",
+					    "count", "max_slots", "max-slots"};
+	enum { LIMITS = 4 };
 	const char *eq = strchr(word, '=');
-	uint64_t v;
+	unsigned limit;
 
 	for (size_t i = 0; eq && i < ARRAY_LEN(known); i++) {
 		if (strlen(known[i]) != (size_t)(eq - word) || !starts_with(word, known[i]))
 			continue;
 		*ret_what = "not a number of slots";
-		if (parse_uint(eq + 1, &v) < 0 || v < 1 || v > SLOTS_MAX)
-			return -1;
-		if (i == 0)
-			*slots = (unsigned)v;
-		return 0;
+		return parse_slots(eq + 1, i < LIMITS ? slots : &limit);
 	}
 	*ret_what = eq ? "unknown setting" : "one host (or list) per line";
 	return -1;
+}
+
+/* `node1 8 all.q@node1 UNDEFINED`: a line of Grid Engine's $PE_HOSTFILE, behind the name. The last
+ * word is about processors. */
+static bool take_grid_engine(char *line, struct arena *a, unsigned *slots)
+{
+	const char *number = next_word(a, &line), *queue = number ? next_word(a, &line) : NULL;
+
+	return queue && strchr(queue, '@') && !strchr(queue, '=') && !parse_slots(number, slots) &&
+	       (!next_word(a, &line) || !next_word(a, &line));
 }
 
 static int parse_line(char *line, const char *path, size_t nr, struct arena *a, host_list *out,
@@ -81,6 +99,8 @@ static int parse_line(char *line, const char *path, size_t nr, struct arena *a, 
 		snprintf(e->msg, sizeof(e->msg), "%s:%zu: %s", path, nr, msg);
 		return -1;
 	}
+	if (take_grid_engine(line, a, &slots))
+		line += strlen(line);
 	while ((word = next_word(a, &line)))
 		if (parse_setting(word, &slots, &what) < 0)
 			return bad_line(path, nr, what, e);
@@ -209,6 +229,19 @@ static int no_file(const char *path, struct arena *a, struct err *e)
 	return err_hint(e, "hosts are a list (a,b or node[1-4]) or a hostfile's path");
 }
 
+/* A file of this folder that a host's name means, too: which was meant is not known. */
+static int say_twofold(const char *path, struct arena *a, struct err *e)
+{
+	struct err ignored;
+	host_list hosts;
+
+	if (strchr(path, '/') || streq(path, "-") || called_as_files_are(path) ||
+	    hostlist_parse(path, a, &hosts, &ignored) || hosts.n != 1 || hosts.v[0].slots)
+		return -1;
+	return err_hint(e, "%s is a file in this folder; for the host write %s:1", path,
+			host_bracketed(a, path));
+}
+
 static int hosts_from_file(const char *path, struct arena *a, host_list *ret, struct err *e)
 {
 	char *text;
@@ -217,16 +250,16 @@ static int hosts_from_file(const char *path, struct arena *a, host_list *ret, st
 	if (file_read_given(path, HOSTFILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e) < 0)
 		return errno == ENOENT || errno == EISDIR ? no_file(path, a, e) : -1;
 	log_detail("reading host names from %s", path);
-	return hostfile_parse(text, n, file_said(path), a, ret, e);
+	return hostfile_parse(text, n, file_said(path), a, ret, e) ? say_twofold(path, a, e) : 0;
 }
 
 /* Slurm would take it for a name; none of this world's is one. */
 static int refuse_mistyped(const host_list *hosts, struct err *e)
 {
 	for (size_t i = 0; i < hosts->n; i++) {
-		const char *name = hosts->v[i].name, *at = strchr(name, '@');
+		const char *name = hosts->v[i].name;
 
-		if (!addr_is_mistyped(at ? at + 1 : name))
+		if (!addr_is_mistyped(host_bare(name)))
 			continue;
 		err_set(e, ERR_USAGE, "'%s' is " ADDR_MISTYPED, name);
 		return err_hint(e, "check it for a slip");
@@ -253,17 +286,12 @@ int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err 
 	return 0;
 }
 
-/* With slots an IPv6 address needs brackets, and a user stands before them. */
-static void spell(struct text *t, const struct host *h)
+static void spell(struct text *t, const struct host *h, struct arena *a)
 {
-	const char *at = strchr(h->name, '@'), *host = at ? at + 1 : h->name;
-
-	if (!h->slots)
-		text_add(t, h->name);
-	else if (strchr(host, ':'))
-		text_addf(t, "%.*s[%s]:%u", (int)(host - h->name), h->name, host, h->slots);
+	if (h->slots)
+		text_addf(t, "%s:%u", host_bracketed(a, h->name), h->slots);
 	else
-		text_addf(t, "%s:%u", h->name, h->slots);
+		text_add(t, h->name);
 }
 
 int hosts_settle(const char **arg, struct arena *a, struct err *e)
@@ -278,7 +306,7 @@ int hosts_settle(const char **arg, struct arena *a, struct err *e)
 	text_init(&t, a);
 	for (size_t i = 0; i < hosts.n; i++) {
 		text_add(&t, i ? "," : "");
-		spell(&t, &hosts.v[i]);
+		spell(&t, &hosts.v[i], a);
 	}
 	*arg = t.s;
 	return 0;

@@ -58,6 +58,22 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || (c && strchr(".-_@:%+", c));
 }
 
+const char *host_bare(const char *name)
+{
+	const char *at = strrchr(name, '@'); /* ssh's is the last, too */
+
+	return at ? at + 1 : name;
+}
+
+const char *host_bracketed(struct arena *a, const char *name)
+{
+	const char *bare = host_bare(name);
+
+	return strchr(bare, ':') && *bare != '['
+		       ? arena_printf(a, "%.*s[%s]", (int)(bare - name), name, bare)
+		       : name;
+}
+
 bool host_is_node(const char *name) { return *name && !name[strcspn(name, "@.:")]; }
 
 const char *host_said(struct arena *a, const char *name)
@@ -248,11 +264,14 @@ static int add_name(struct parser *ps, const char *from, const struct pattern *p
 		n += (size_t)snprintf(name + n, sizeof(name) - n, "%.*s", pt->tail_n, pt->tail);
 	if (n >= sizeof(name))
 		return bad(ps, from, "name longer than 255 characters", "check the list");
-	host = strchr(name, '@');
-	host = host ? host + 1 : name;
-	if (!*host || strchr(host, '@') || *name == '@' || *name == '-' || *host == '-')
+	host = host_bare(name);
+	if (!*host || strchr(name, '@') != strrchr(name, '@') || *name == '@' || *name == '-' ||
+	    *host == '-')
 		return bad(ps, from, "not a host name (an empty part, a leading dash, or two @)",
 			   "write [user@]name");
+	if (strchr(host, ':') && !is_v6(host, strlen(host)))
+		return bad(ps, from, "neither host:SLOTS nor an IPv6 address",
+			   "write node1:8, or [fd00::1]:8; ports belong elsewhere");
 	*LIST_ADD(ps->a, ps->out) =
 		(struct host){.name = arena_strndup(ps->a, name, n), .slots = pt->slots};
 	return 0;

@@ -3,13 +3,13 @@
 /*
  * Lists of hosts as people write them: `a,b,c`, Slurm's `gpu-[01-03,07]`
  * (row-major, width kept, order and duplicates kept, as `scontrol show
- * hostnames`), and hostfiles in Open MPI's, MPICH's and pdsh's manner
- * (`node1 slots=8`, `node1:8`, one name a line, # comments). What Slurm would
- * turn into junk (`node[1-`, `n[1 - 2]`) is refused with the column, and so is
- * every character that no host name has: names end up in ssh's argv. Beyond
- * Slurm: text after the last bracket (`n[1-3]-ib`), and slots (`node1:8`).
- * An IPv6 address is written bare (`fd00::1`, `fd00::[1-4]`) or in brackets, behind which there
- * may be slots (`[fd00::1]:8`); its name is the bare one, which ssh takes.
+ * hostnames`), and hostfiles in Open MPI's, MPICH's, pdsh's and Grid Engine's manner
+ * (`node1 slots=8`, `node1:8`, one name a line, # comments, `node1 8 all.q@node1 UNDEFINED`). What
+ * Slurm would turn into junk (`node[1-`, `n[1 - 2]`) is refused with the column, and so is every
+ * character that no host name has: names end up in ssh's argv. Beyond Slurm: text after the last
+ * bracket (`n[1-3]-ib`), and slots (`node1:8`). An IPv6 address is written bare (`fd00::1`,
+ * `fd00::[1-4]`) or in brackets, behind which there may be slots (`[fd00::1]:8`); its name is the
+ * bare one, which ssh takes.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
@@ -42,6 +42,10 @@ const char *hostfile_near(const char *arg, struct arena *a);
 const char *hosts_of_subnet(const char *arg, struct arena *a);
 /* n1,n2,n3 -> n[1-3], for messages and srun's --exclude; the order is kept, slots are not. */
 char *hostlist_fold(struct arena *a, const host_list *hosts);
+/* "node1" of "user@node1", inside @name. */
+const char *host_bare(const char *name);
+/* For what a colon follows: "user@[fd00::1]" of "user@fd00::1"; what has no colon is @name. */
+const char *host_bracketed(struct arena *a, const char *name);
 /* Can it be a node's name to Slurm? An address, a name with its domain or user@name is none. */
 bool host_is_node(const char *name);
 /* What a host calls itself, fit for messages and for commands that are pasted: characters that no

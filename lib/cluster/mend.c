@@ -19,13 +19,6 @@ const char *mend_by_hand(const struct fanout_result *r, const struct rsh_way *rs
 	return arena_printf(a, "%s   # %s", typed_there(a, rsh->typed, r->host, line), why);
 }
 
-static const char *without_user(const char *host)
-{
-	const char *at = strrchr(host, '@');
-
-	return at ? at + 1 : host;
-}
-
 /* By which name its key is kept: with another port than 22 that is [HOST]:PORT, as ssh says. */
 static const char *key_name(const struct fanout_result *r, struct arena *a)
 {
@@ -40,7 +33,7 @@ static const char *key_name(const struct fanout_result *r, struct arena *a)
 		if (starts_with(at + n, " has changed") && n < QUOTED)
 			return name;
 	}
-	return without_user(r->host);
+	return host_bare(r->host);
 }
 
 /* A key with a passphrase, one that is not there yet, a login shell that is not there: to us ssh
@@ -89,7 +82,7 @@ static const char *goal(const struct fanout_result *r, const char **ret_port, st
 
 	*ret_port = "22";
 	if (!by || by - at >= QUOTED || !isdigit((unsigned char)by[sizeof(port) - 1]))
-		return without_user(r->host);
+		return host_bare(r->host);
 	at += sizeof(to) - 1;
 	host = arena_strndup(a, at, (size_t)(by - at));
 	by += sizeof(port) - 1;
@@ -127,7 +120,7 @@ const char *mend_line(enum mend m, const struct fanout_result *r, const struct r
 		      struct arena *a)
 {
 	static const char fingerprint[] = "from here: shows its fingerprint; all at once: --rsh";
-	const char *host = shell_quote(a, r->host), *name = shell_quote(a, without_user(r->host));
+	const char *host = shell_quote(a, r->host), *name = shell_quote(a, host_bare(r->host));
 	const char *all;
 
 	switch (m) {

@@ -5,13 +5,6 @@
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
 
-const char *host_bare(const char *host)
-{
-	const char *at = strrchr(host, '@');
-
-	return at ? at + 1 : host;
-}
-
 /* ---- what they are called ---- */
 
 static int by_name(const void *x, const void *y)

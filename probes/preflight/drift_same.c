@@ -114,11 +114,8 @@ static const char *difference(struct arena *a, const cJSON *own, const cJSON *us
 /* "[fd00::1]:/data": the first colon ends a name. */
 static const char *place(struct arena *a, const char *host, const char *path)
 {
-	const char *name = host_bare(host);
-
-	if (strchr(name, ':') && *name != '[')
-		host = arena_printf(a, "%.*s[%s]", (int)(name - host), host, name);
-	return arena_printf(a, "%s:%s", shell_quote(a, host), shell_quote(a, path));
+	return arena_printf(a, "%s:%s", shell_quote(a, host_bracketed(a, host)),
+			    shell_quote(a, path));
 }
 
 /* Without a "/" at its end; NULL: as with "." and ".." it has no name of its own. */

@@ -177,8 +177,6 @@ bool preflight_carried(struct preflight *p, enum stage_id id);
 /* After it: did it fail because they went away meanwhile? Its findings from @from on say that they
  * are no news of the hosts; true, with @once_more: begin it again. */
 bool preflight_uncarried(struct preflight *p, enum stage_id id, size_t from, bool once_more);
-/* "root@node2" -> "node2" */
-const char *host_bare(const char *host);
 /* The name that a host was asked for by: of one of its own names, or of an address; those of no
  * host of this run, or of several, stay as they are. */
 const char *preflight_asked(const struct preflight *p, const char *name);
