@@ -19,7 +19,7 @@ setup() {
 @test "a collective that timed out: the first thing to do is a command" {
     echo '[rank1]:[E1015 13:30:53.1 ProcessGroupNCCL.cpp:563] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=6, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600083 milliseconds before timing out.' >timeout.log
     run -1 --separate-stderr "$why" --json timeout.log
-    jq -e '.data.causes[0] | .id == "PT-006" and (.fix[0] | startswith("py-spy dump --pid "))' <<<"$output"
+    jq -e '.data.causes[0] | .id == "PT-006" and (.fix[0] | startswith("ncclwhy --stacks "))' <<<"$output"
 }
 
 @test "a cause with more than one reason names what mends each: who is rank 0, and what TensorFlow reads" {
