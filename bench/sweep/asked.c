@@ -161,6 +161,7 @@ static void fill_rank(struct asked *q)
 
 static void fill_story(struct asked *q)
 {
+	const struct verdict_opts *v = &q->job.verdict;
 	struct story_opts *s = &q->job.story;
 
 	s->sweep = q->job.rank.sweep;
@@ -169,6 +170,7 @@ static void fill_story(struct asked *q)
 	s->wire_rate = q->flags.wire_rate;
 	s->memory = q->memory;
 	s->groups = q->groups;
+	s->keeps_rows = v->nccl_json || v->baseline || v->save_baseline || q->plot;
 }
 
 static void fill_verdict(struct asked *q, struct arena *a)

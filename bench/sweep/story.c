@@ -1,7 +1,6 @@
 #include "bench/sweep/story.h"
 
 #include "bench/ranks/relay.h"
-#include "bench/sweep/row_event.h"
 #include "bench/sweep/table.h"
 #include "lib/cluster/world.h"
 #include "lib/core/log.h"
@@ -19,30 +18,6 @@ void story_init(struct story *s, const struct story_opts *o, struct report *r)
 			    .sweep = o->sweep,
 			    .blame = BLAME_NOBODY,
 			    .lost = -1};
-}
-
-/* --- rows ------------------------------------------------------------------------ */
-
-static void on_row(struct story *s, const cJSON *event)
-{
-	const struct story_row *were = s->rows.v;
-	struct story_row new = {0};
-
-	if (s->begun && s->sweep.for_ns) {
-		burnin_row(s, event);
-		return;
-	}
-	if (!s->begun ||
-	    row_event_unpack(event, s->sweep.coll, (int)s->ranks.n, s->a, &new.c, &new.row))
-		return;
-	*LIST_ADD(s->a, &s->rows) = new;
-	/* the list may have moved; of -N 0 it becomes long */
-	for (size_t i = s->rows.v == were ? s->rows.n - 1 : 0; i < s->rows.n; i++)
-		s->rows.v[i].row.c = &s->rows.v[i].c;
-	sweep_totals_add(&s->totals, &s->rows.v[s->rows.n - 1].row);
-	if (s->groups.g.n)
-		groups_book_add(&s->groups.book, &s->rows.v[s->rows.n - 1].row);
-	table_row(s, &s->rows.v[s->rows.n - 1].row);
 }
 
 /* --- the world ---------------------------------------------------------------------- */
@@ -333,7 +308,7 @@ void story_event(const cJSON *event, void *story)
 	} known[] = {
 		{"world", on_world},
 		{"next", on_next},
-		{"row", on_row},
+		{"row", story_row_event},
 		{"units", on_units},
 		{"rail", on_rail},
 		{"pair", on_pair},

@@ -73,6 +73,7 @@ struct story_groups {
 struct story_opts {
 	struct sweep_opts sweep;
 	bool per_iter, timestamps, wire_rate, memory;
+	bool keeps_rows;	      /* of -N 0, too: a file is made of them */
 	const char *const *notes;     /* NULL-terminated lines for the head of the table */
 	double least_average;	      /* GB/s: NCCL_TESTS_MIN_BW; 0: nobody asks */
 	const struct traffic *replay; /* what is done again; NULL: --replay was not asked for */
@@ -97,13 +98,14 @@ struct story {
 	str_list notes;
 	uint64_t total; /* rows to come; 0: unknown */
 	struct pace pace;
-	struct burnin burnin;	    /* of --for; else it stays empty */
-	struct replay_story replay; /* likewise, of --replay */
-	LIST(struct story_row) rows;
+	struct burnin burnin;	     /* of --for; else it stays empty */
+	struct replay_story replay;  /* likewise, of --replay */
+	LIST(struct story_row) rows; /* of -N 0 the best of each case, unless all are asked for */
 	struct sweep_totals totals;
-	bool timed_out;	     /* what takes longer was left out, */
-	uint64_t fewer_from; /* and from this size on measured less often; 0: nothing was */
-	LIST(int) units;     /* of pairs: their ranks */
+	double *waited, waited_of_s; /* for each rank in rows that were not kept; NULL: none */
+	bool timed_out;		     /* what takes longer was left out, */
+	uint64_t fewer_from;	     /* and from this size on measured less often; 0: nothing was */
+	LIST(int) units;	     /* of pairs: their ranks */
 	LIST(struct story_rail) rails;
 	LIST(struct story_pair) pairs;
 	struct story_at_once at_once;
@@ -132,6 +134,9 @@ double story_least_average(const struct story *s);
 bool story_average_is_enough(const struct story *s);
 size_t story_hosts(const struct story *s);			    /* that its ranks are on */
 bool story_are_together(const struct story *s, size_t a, size_t b); /* two ranks, on one host */
+
+/* --- story_rows.c --- */
+void story_row_event(struct story *s, const cJSON *event);
 
 /* --- story_at_once.c --- */
 void story_at_once_event(struct story *s, const cJSON *event);

@@ -32,10 +32,12 @@ double straggler_add(const struct story *s, const struct sweep_row *row, double 
 /* The mean share over all large measurements, by their time. 0: there is none. */
 static double add_up(const struct story *s, double *shares)
 {
-	double total = 0;
+	double total = s->waited_of_s;
 
 	if (s->sweep.for_ns)
 		return burnin_waited(s, 0, BURNIN_BINS, shares);
+	for (size_t p = 0; p < s->ranks.n && s->waited; p++)
+		shares[p] = s->waited[p];
 	for (size_t i = 0; i < s->rows.n; i++)
 		total += straggler_add(s, &s->rows.v[i].row, shares);
 	for (size_t p = 0; p < s->ranks.n; p++)

@@ -195,9 +195,10 @@ void table_row(struct story *s, const struct sweep_row *row)
 	const struct story_opts *o = s->o;
 	struct report *r = s->r;
 	const struct coll_case *c = row->c;
+	AUTO(arena_done) struct arena a = {0}; /* of -N 0 there is no end of rows */
 	struct text t;
 
-	text_init(&t, report_arena(r));
+	text_init(&t, &a);
 	text_addf(&t, "%12zu  %12zu  %8s  %6s  %6d", coll_bytes(c), c->sizes.count,
 		  dtype_name(c->type), c->coll->reduces ? redop_name(c->op) : "none",
 		  c->coll->rooted ? c->root : -1);

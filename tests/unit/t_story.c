@@ -115,12 +115,70 @@ static void who_died_is_looked_for_where_it_left_something(void **state UNUSED)
 	}
 }
 
+static char latest[512]; /* what was found */
+static void keep_message(struct finding *f)
+{
+	(void)snprintf(latest, sizeof(latest), "%s", f->message);
+}
+
+/* -N 0 may go on for days: two sizes, each faster once, and rank 1 keeps the others waiting. */
+static void rows_without_end(bool keeps_rows, size_t want_rows)
+{
+	enum { ROWS = 2000 };
+	const struct report_opts ro = {
+		.command = "ncclbench", .host = "a", .quiet = true, .review = keep_message};
+	const struct story_opts so = {.keeps_rows = keeps_rows,
+				      .sweep = {.coll = coll_find("all_reduce")}};
+	struct err e = {0}, nothing = {.kind = ERR_USAGE};
+	struct report *r = report_new(&ro, &e);
+	struct story s;
+	char event[400];
+
+	assert_non_null(r);
+	story_init(&s, &so, r);
+	for (int i = 0; i < 4; i++)
+		*LIST_ADD(s.a, &s.ranks) = (struct bench_rank){.host = "a", .address = "10.0.0.1"};
+	s.spread.of = arena_alloc(s.a, 4 * sizeof(*s.spread.of));
+	s.begun = true;
+	for (int i = 0; i < ROWS; i++) {
+		cJSON *o;
+
+		(void)snprintf(event, sizeof(event),
+			       "{\"ev\":\"row\",\"type\":%d,\"op\":0,\"root\":0,\"count\":%d,"
+			       "\"out\":{\"s\":1,\"bus\":%d,\"took\":1,\"waited\":[0,0.8,0.1,0]},"
+			       "\"in\":{\"s\":1,\"bus\":1,\"took\":1,\"waited\":[0,0.8,0.1,0]}}",
+			       DT_FLOAT, (1 + i % 2) << 20, i / 2 == ROWS / 4 ? 7 : 2);
+		o = json_parse(event, strlen(event), 4, &e);
+		assert_non_null(o);
+		story_event(o, &s);
+		cJSON_Delete(o);
+	}
+	assert_int_equal(s.totals.rows, ROWS);
+	assert_int_equal(s.rows.n, want_rows);
+	assert_true(s.totals.best_busbw == 7);
+	for (size_t i = 0; want_rows == 2 && i < s.rows.n; i++) {
+		assert_true(s.rows.v[i].row.out.busbw == 7);
+		assert_ptr_equal(s.rows.v[i].row.c, &s.rows.v[i].c);
+	}
+	verdict_straggler(&s);
+	assert_non_null(strstr(latest, "wait for rank 1 (a, 10.0.0.1) 80 % of the time, for any "
+				       "other one at most 10 %"));
+	(void)report_end(r, &nothing);
+}
+
+static void of_rows_without_end_the_best_are_kept(void **state UNUSED)
+{
+	rows_without_end(false, 2);
+	rows_without_end(true, 2000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_abort_is_the_echo_of_a_kill),
 		cmocka_unit_test(without_a_kill_the_first_to_abort_is_blamed),
 		cmocka_unit_test(who_died_is_looked_for_where_it_left_something),
+		cmocka_unit_test(of_rows_without_end_the_best_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
