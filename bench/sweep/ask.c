@@ -85,18 +85,27 @@ int ask_sizes(const struct ask_sizes *in, struct sweep_opts *s, struct err *e)
 	return 0;
 }
 
+/* Behind the number: "GB/s", " gb/s", "%", or nothing. "Gb/s" are bits. */
+static bool is_expected_unit(const char *unit, bool *ret_share)
+{
+	unit += strspn(unit, " ");
+	*ret_share = streq(unit, "%");
+	return *ret_share || !*unit || streq(unit, "GB/s") || streq(unit, "gb/s");
+}
+
 int ask_expect(const char *text, struct verdict_opts *ret, struct err *e)
 {
-	size_t n = strcspn(text, "%G");
-	bool is_share = streq(text + n, "%");
+	size_t n = strcspn(text, "% Gg");
+	bool is_share;
 	char number[32];
 	double v;
 
-	if (!is_share && !streq(text + n, "GB/s"))
-		n = strlen(text);
 	(void)snprintf(number, sizeof(number), "%.*s", (int)n, text);
-	if (n >= sizeof(number) || parse_double(number, &v) || v <= 0) {
+	if (!is_expected_unit(text + n, &is_share) || n >= sizeof(number) ||
+	    parse_double(number, &v) || v <= 0) {
 		err_set(e, ERR_USAGE, "--expect: '%s' is neither GB/s nor a percentage", text);
+		if (strstr(text, "Gb"))
+			return err_hint(e, "GB/s are bytes: of Gb/s write an eighth, 12.5 for 100");
 		return err_hint(e, "write --expect 2 for 2 GB/s, or --expect 60%%");
 	}
 	if (is_share)

@@ -3,12 +3,14 @@
 #include "bench/sweep/asked.h"
 #include "lib/core/units.h"
 
+/* Of more none would know whether it was given (ASK_NOT_GIVEN); and nothing has so much room. */
+#define SIZE_MOST (UINT64_C(1) << 60)
 #define AT(field) .off = offsetof(struct asked, field)
 
 const struct opt asked_rows[ASKED_NROWS] = {
 	{.help = "What to measure"},
-	{0, "coll", "NAME", "the collective", OPT_CHOICE, AT(coll), .choices = coll_names,
-	 .def = "all_reduce"},
+	{0, "coll", "NAME", "the collective; hypercube is all_gather", OPT_CHOICE, AT(coll),
+	 .choices = coll_names, .def = "all_reduce"},
 	{0, "backend", "NAME",
 	 "who carries the data; auto: nccl where every rank has a GPU, else tcp, in host memory",
 	 OPT_CHOICE, AT(flags.backend), .choices = backend_names, .def = "auto"},
@@ -45,12 +47,14 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	 .def = "those of one name and subnet on all hosts; nccl: GPUs of each local rank"},
 
 	{.help = "Sizes (none given: some for the latency, then larger while that helps)"},
-	{'b', "minbytes", "SIZE", "the first size", OPT_SIZE, AT(sizes.min), .def = "32M"},
-	{'e', "maxbytes", "SIZE", "the last size", OPT_SIZE, AT(sizes.max), .def = "32M"},
+	{'b', "minbytes", "SIZE", "the first size", OPT_SIZE, AT(sizes.min), .max = SIZE_MOST,
+	 .def = "32M"},
+	{'e', "maxbytes", "SIZE", "the last size", OPT_SIZE, AT(sizes.max), .max = SIZE_MOST,
+	 .def = "32M"},
 	{'i', "stepbytes", "SIZE", "add so much each time, unless -f is given and above 1",
-	 OPT_SIZE, AT(sizes.step)},
+	 OPT_SIZE, AT(sizes.step), .max = SIZE_MOST},
 	{'f', "stepfactor", "N", "multiply each time", OPT_UINT, AT(sizes.factor),
-	 .def = "2; no size given: 4"},
+	 .max = UINT32_MAX, .def = "2; no size given: 4"},
 	{'u', "unalign", "N", "begin buffers so many elements late", OPT_UINT,
 	 AT(job.rank.sweep.unalign), .max = 256, .def = "0"},
 
@@ -62,7 +66,7 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{'m', "agg_iters", "N", "operations in each iteration; nccl: as one group", OPT_UINT,
 	 AT(job.rank.sweep.aggregate), .min = 1, .max = 1000000, .def = "1"},
 	{'N', "run_cycles", "N", "go through all sizes so often; 0: until stopped", OPT_UINT,
-	 AT(cycles), .def = "1"},
+	 AT(cycles), .max = INT64_MAX, .def = "1"},
 	{0, "within", "TIME",
 	 "fit into so much: fewer iterations of what takes long, and no sizes that take longer",
 	 OPT_DURATION, AT(job.rank.sweep.within_ns), .min = NS_PER_S, .max = 366 * 86400 * NS_PER_S,

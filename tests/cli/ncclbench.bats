@@ -212,8 +212,8 @@ one_thing() {
 @test "what cannot be is exit 2 with one line" {
     local args
     for args in '-b 2 -e 1' '-n 0' '-m 0' '-d flaot' '-o summ' '-r 2' '-r x' '-i 0 -f 1' \
-        '-i 0' '-b 99999999999999999999' '-b -1' '--np 0' '--np 600' '-t 100 -g 100' '-K 20' \
-        '--coll all_redcue' '--bind nowhere' '-a 4' '--expect fast' '--expect 0' '--init x://y'; do
+        '-i 0' '-b 99999999999999999999' '-b 18446744073709551615' '-e 18446744073709551615' '-N 18446744073709551615' '-b -1' '--np 0' '--np 600' '-t 100 -g 100' '-K 20' \
+        '--coll all_redcue' '--bind nowhere' '-a 4' '--expect fast' '--expect 100Gb/s' '--expect 0' '--init x://y'; do
         # shellcheck disable=SC2086
         bench $args
         [ "$status" -eq 2 ] || { echo "$args: $status"; false; }

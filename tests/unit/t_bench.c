@@ -48,13 +48,21 @@ static void sizes_as_people_give_them(void **state)
 
 static void expectations_as_people_give_them(void **state)
 {
-	static const char *const bad[] = {"", "%", "fast", "-1", "0", "1e999", "5GB"};
+	static const char *const ways[] = {"2", "2GB/s", "2 GB/s", "2gb/s"};
+	static const char *const bad[] = {"", "%", "fast", "-1", "0", "1e999", "5GB", "2 Gb/s"};
 	struct verdict_opts v = {0};
 	struct err e = {0};
 
 	(void)state;
 	assert_int_equal(ask_expect("12.5", &v, &e), 0);
 	assert_true(v.expect_gbps == 12.5);
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		v.expect_gbps = 0;
+		assert_int_equal(ask_expect(ways[i], &v, &e), 0);
+		assert_true(v.expect_gbps == 2);
+	}
+	assert_int_equal(ask_expect("61 %", &v, &e), 0);
+	assert_true(fabs(v.expect_share - 0.61) < 1e-9);
 	assert_int_equal(ask_expect("60%", &v, &e), 0);
 	assert_true(v.expect_share == 0.6);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
