@@ -237,12 +237,22 @@ static void keep_measured(saved_list *l, const char *path, struct arena *a)
 							  l->v[i].coll ? l->v[i].coll : "table");
 }
 
+/* As PowerShell's > writes it, with its mark. */
+static int refuse_utf16(const char *path, struct arena *a, struct err *e)
+{
+	err_set(e, ERR_USAGE, "%s is UTF-16, as PowerShell's > writes it", file_said(path));
+	return err_command(e, "iconv -f UTF-16 -t UTF-8 %s | ncclbench --analyze -",
+			   file_is_stream(path) ? "FILE" : shell_quote_line(a, path));
+}
+
 int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_list *ret,
 		struct err *e)
 {
 	const char *begin, *failure;
 
 	*ret = (saved_list){0};
+	if (starts_with(text, "\xff\xfe") || starts_with(text, "\xfe\xff"))
+		return refuse_utf16(path, a, e);
 	for (size_t i = 0; i < n; i++) /* a log on a network file system has holes */
 		text[i] = text[i] ? text[i] : ' ';
 	begin = text + (starts_with(text, "\xef\xbb\xbf") ? 3 : 0); /* Windows' mark of UTF-8 */

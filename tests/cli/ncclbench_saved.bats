@@ -149,6 +149,9 @@ T
     sed 's/$/\r/' plain >crlf
     { printf '\xef\xbb\xbf'; cat plain; } >bom
     { cat plain; head -c 5000 /dev/zero; echo; } >hole
+    { printf '\xff\xfe'; iconv -f UTF-8 -t UTF-16LE plain; } >'power shell'
+    run -2 --separate-stderr "$BIN/ncclbench" --analyze 'power shell'
+    [[ $stderr == *"power shell is UTF-16, as PowerShell's > writes it"*"iconv -f UTF-16 -t UTF-8 'power shell' | ncclbench --analyze -"* ]]
     grep -v '^#' plain >rows
     local f
     for f in mpirun srun pdsh pod crlf bom hole; do
