@@ -175,13 +175,13 @@ static void add_command(struct text *t, const struct nodes *n, const char *launc
 			  many ? " --machine_rank $NODE --main_process_ip " : "",
 			  many ? n->first : "",
 			  many ? arena_printf(t->a, " --main_process_port %d", n->port) : "");
-	else if (many)
+	else if (many) /* with "_": torch before 2.0 knows no "-" there */
 		text_addf(t,
-			  "torchrun --nnodes %d --nproc-per-node %d --node-rank $NODE "
-			  "--master-addr %s --master-port %d train.py\n",
+			  "torchrun --nnodes %d --nproc_per_node %d --node_rank $NODE "
+			  "--master_addr %s --master_port %d train.py\n",
 			  n->n, n->most, n->first, n->port);
 	else
-		text_addf(t, "torchrun --standalone --nproc-per-node %d train.py\n", n->ranks);
+		text_addf(t, "torchrun --standalone --nproc_per_node %d train.py\n", n->ranks);
 }
 
 const char *product_emit(const cJSON *data, const char *launcher, struct arena *a)

@@ -442,7 +442,7 @@ interrupted() { # SECONDS: that long after its ranks began; had they done someth
 @test "--plot draws the loss; --emit prints how to go on, and nothing else" {
     smoke --plot "$BATS_TEST_TMPDIR/loss.svg" --emit torchrun
     [ "$status" -eq 0 ]
-    [ "$output" = "torchrun --standalone --nproc-per-node 2 train.py" ]
+    [ "$output" = "torchrun --standalone --nproc_per_node 2 train.py" ]
     [[ $stderr == *"train.pace"* ]]
     python3 -c 'import sys, xml.dom.minidom as x
 d = x.parse(sys.argv[1]).getElementsByTagName("polyline")

@@ -58,7 +58,7 @@ static void hosts_are_counted_once(void **state)
 
 	(void)state;
 	assert_non_null(strstr(said, "# on each of node0,node1, with NODE=0 to 1"));
-	assert_non_null(strstr(said, "torchrun --nnodes 2 --nproc-per-node 2 "));
+	assert_non_null(strstr(said, "torchrun --nnodes 2 --nproc_per_node 2 "));
 	assert_null(strstr(said, "unlike"));
 	assert_non_null(strstr(laid_out(&a, "0101", "srun"),
 			       "srun --nodes 2 --ntasks 4 --ntasks-per-node 2 -m cyclic "
