@@ -109,16 +109,20 @@ static int write_passing(const struct preflight *p, const host_list *passing, st
 int preflight_check_nodes(struct arena *a, const char *nodes, struct err *e)
 {
 	char *path = arena_strdup(a, nodes), *slash;
+	const char *first = NULL;
 
 	if (!*nodes) {
 		err_set(e, ERR_USAGE, "--nodes: '' is no name of a folder");
 		return err_hint(e, "an unset variable? leave the option out, or name one");
 	}
 	for (; access(path, F_OK) && (slash = strrchr(path, '/')) && slash > path; *slash = '\0')
-		;
-	if (access(path, F_OK))
-		path = arena_strdup(a, *path == '/' ? "" : ".");
-	return report_check_folder(a, arena_printf(a, "%s/passing_nodes.txt", path), e);
+		first = arena_strdup(a, path);
+	/* what would be made there: the folder, or the first one of several */
+	return report_check_folder(a,
+				   access(path, F_OK) ? path
+				   : first	      ? first
+					   : arena_printf(a, "%s/passing_nodes.txt", path),
+				   e);
 }
 
 static bool has_run(const struct preflight *p, enum stage_id id)
