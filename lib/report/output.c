@@ -1,5 +1,6 @@
 /* Where an answer goes: stdout, or a file that is there whole or not at all; the page beside it. */
 #include "lib/core/file.h"
+#include "lib/core/log.h"
 #include "lib/report/own.h"
 
 #include <errno.h>
@@ -97,7 +98,10 @@ int report_write_page(struct report *r, struct err *e)
 	envelope = sink_envelope(&r->sink);
 	r->opts.draw(envelope, &r->a, &page);
 	cJSON_Delete(envelope);
-	return file_replace(r->opts.page, page.s, page.n, &plain, e);
+	if (file_replace(r->opts.page, page.s, page.n, &plain, e))
+		return -1;
+	log_say("report: %s", r->opts.page);
+	return 0;
 }
 
 bool report_has_files(const struct report_opts *o) { return o->output || o->page || o->files; }

@@ -41,8 +41,12 @@ static int run_diff(struct preflight *p, const str_list *words, struct err *e)
 	tally_emit(&p->t);
 	report_covers(p->r, "what differs between the runs of %s and %s",
 		      json_get_str(old, "time") ?: "then", json_get_str(now, "time") ?: "now");
-	if (!p->page || document_write_page(now, p->page, p->a, e) == 0)
+	if (!p->page)
 		return 0;
+	if (document_write_page(now, p->page, p->a, e) == 0) {
+		log_say("report: %s", p->page);
+		return 0;
+	}
 	report_file_lost(p->r, "a file was not written");
 	return -1;
 }

@@ -59,6 +59,7 @@ P
     grep -q '<b>PASS</b>' here.html
     grep -q 'this host only; nothing between hosts was tested' here.html
     run -0 --separate-stderr "$BIN/windsock" diff here.json here.json --report epochs.html
+    [ "$stderr" = "windsock: report: epochs.html" ] || { echo "$stderr"; false; }
     python3 - <<'P'
 import re
 chart = open("epochs.html").read().split("<h3>Training: loss of each epoch</h3>")[1].split("</svg>")[0]
