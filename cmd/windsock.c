@@ -71,11 +71,26 @@ static int silence(struct app *app, struct preflight_ask *q)
 	return freopen("/dev/null", "w", stdout) ? 0 : -1;
 }
 
-static int check_verb(struct app *app, const struct preflight_ask *q, struct err *e)
+/* "on --hosts a,b COMMAND", as the other commands have it. */
+static void put_hosts(struct app *app, struct preflight_ask *q)
 {
-	const struct verb_options o = {.page = q->page,
-				       .others = q->hosts || q->here || q->nodes || q->baseline};
+	str_list *words = &app->operands;
+	const char *command;
 
+	if (!q->hosts || words->n != 2 || !streq(words->v[0], "on"))
+		return;
+	command = words->v[1];
+	*LIST_ADD(&app->arena, words) = command;
+	words->v[1] = q->hosts;
+	q->hosts = NULL;
+}
+
+static int check_verb(struct app *app, struct preflight_ask *q, struct err *e)
+{
+	struct verb_options o = {.page = q->page};
+
+	put_hosts(app, q);
+	o.others = q->hosts || q->here || q->nodes || q->baseline;
 	if (q->serve)
 		return err_set(e, ERR_USAGE, "--serve goes without %s", app->operands.v[0]);
 	return verb_check(&app->operands, &o, &app->arena, e);

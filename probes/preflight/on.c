@@ -130,10 +130,13 @@ static void advise(const struct tally *t, const host_list *failed, const host_li
 
 /* ---- all that was said ---- */
 
+/* Of what failed the exit code and the last error stand above, and nothing of this. */
 static bool has_lines(const struct fanout_result *r)
 {
 	const char *end = strchr(r->out, '\n');
 
+	if (has_run(r) && r->exit_status)
+		return r->out[strspn(r->out, " \t\r\n")];
 	return has_run(r) && end && end[strspn(end, " \t\r\n")];
 }
 

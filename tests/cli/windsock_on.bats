@@ -60,6 +60,16 @@ windsock() { "$BIN/windsock" "$@"; }
     [[ $output == *"fail  host.command "*" odd3: cannot reach odd3: connection refused"* ]]
     [[ $output == *"-> windsock on --rsh ./rsh 'n[2,4],odd3' 'case "*"   # again, only where it failed"* ]]
     [[ $output == *"done on 2 of 5 hosts" ]]
+    # and what it had printed
+    run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-2]' 'echo "step 1 of 2"; [ $HOST = n1 ]'
+    [[ $output == *"n2: exit code 1"*$'\n  step 1 of 2\n'* ]]
+}
+
+@test "on: the hosts with --hosts, as other commands have them" {
+    run -0 --separate-stderr windsock on --rsh ./rsh --hosts 'n[1-2]' 'echo it'
+    [[ $output == *"n[1-2]: it"* ]]
+    run -2 --separate-stderr windsock on --rsh ./rsh --hosts n1 n2 'echo it'
+    [[ $stderr == *"on goes without --hosts"* ]]
 }
 
 @test "on: a command that ends with ssh's own code was reached" {
