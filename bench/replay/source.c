@@ -76,8 +76,15 @@ static int take_path(struct found *f, const char *path, struct arena *a, struct 
 	const struct file_each each = {.take = take_one, .arg = f, .doing = "recordings read"};
 	struct stat st;
 
-	if (stat(path, &st))
-		return file_refused(path, e);
+	if (stat(path, &st)) {
+		bool is_absent = errno == ENOENT;
+
+		file_refused(path, e);
+		return is_absent && strpbrk(path, "*?[")
+			       ? err_hint(e, "no file here is called so; " FILE_DUMPS_LIE
+					     ", " FILE_DUMPS_MADE)
+			       : -1;
+	}
 	if (S_ISDIR(st.st_mode))
 		return file_each(path, &each, a, e);
 	if (S_ISREG(st.st_mode))

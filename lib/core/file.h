@@ -23,6 +23,12 @@ int file_read_given(const char *path, size_t max, uint64_t patience_ns, struct a
  * there, or no file, it is the command line that is wrong. -1.
  */
 int file_refused(const char *path, struct err *e);
+/* Of a pattern that the shell left as it is, where dumps of PyTorch's Flight Recorder were meant.
+ */
+#define FILE_DUMPS_LIE "dumps lie on the host of each rank"
+#define FILE_DUMPS_MADE                                                                            \
+	"in /tmp or where its TORCH_NCCL_DEBUG_INFO_TEMP_FILE says, and are made with "            \
+	"TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"
 bool file_is_stream(const char *path);
 const char *file_said(const char *path); /* "stdin", where it is that */
 /* Its parts: a descriptor; what there is next (0: no more); and all the rest behind @t. */

@@ -70,10 +70,8 @@ int source_refused(const char *path, struct err *e)
 	file_refused(path, e);
 	if (!is_absent || !strpbrk(path, "*?["))
 		return -1;
-	return err_hint(e, "no file here is called so; dumps lie on the host of each rank (ncclwhy "
-			   "--hosts ALL 'PATTERN' reads them there), in /tmp or where its "
-			   "TORCH_NCCL_DEBUG_INFO_TEMP_FILE says, and are made with "
-			   "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1");
+	return err_hint(e, "no file here is called so; " FILE_DUMPS_LIE " (ncclwhy "
+			   "--hosts ALL 'PATTERN' reads them there), " FILE_DUMPS_MADE);
 }
 
 /* Data for programs, and neither packed nor a dump, of which is said how to read them. */

@@ -49,6 +49,8 @@ finds() { # CHECK STATUS TEXT
     ln -s "$B" all_gather_perf # its name asks for nothing
     run -0 --separate-stderr ./all_gather_perf --within 20s --replay d
     [[ $output == *" all_reduce "*"# PASS replay.time: "* ]]
+    run -2 --separate-stderr "$B" --replay 'd/nccl_tarce_rank_*' # a pattern that fits nothing
+    [[ $stderr == *"no file here is called so; dumps lie on the host of each rank, in /tmp or where its "*TORCH_NCCL_TRACE_BUFFER_SIZE=* ]]
     run -2 --separate-stderr ./all_gather_perf --replay d --coll broadcast
     [[ $stderr == *"--coll does not go with --replay"* ]]
     replay 0 d/nccl_trace_rank_0 d/nccl_trace_rank_1 --np 2
