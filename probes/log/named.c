@@ -38,12 +38,12 @@ int read_named(struct why *w, const str_list *names, struct report *r, struct er
 	struct folder found = {0};
 	const str_list *files = &found.files;
 	size_t unread = 0;
+	bool from_stdin = !names->n || streq(names->v[0], "-");
 
-	if (!names->n) {
-		if (isatty(STDIN_FILENO))
-			log_say("reading the log from the terminal; paste it, then press Ctrl-D");
+	if (from_stdin && isatty(STDIN_FILENO))
+		log_say("reading the log from the terminal; paste it, then press Ctrl-D");
+	if (!names->n)
 		return source_read(w, "-", e);
-	}
 	for (size_t i = 0; i < names->n; i++) {
 		struct err its = {0};
 

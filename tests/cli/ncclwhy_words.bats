@@ -233,3 +233,11 @@ END
     run -0 --separate-stderr "$BIN/ncclwhy" far.log
     [[ $output != *IB-009* ]]
 }
+
+@test "a terminal is told that it is waited for a paste, with - too" {
+    local args
+    for args in '' -; do
+        run script -qec "exec '$BIN/ncclwhy' $args" /dev/null </dev/null
+        [[ $output == *"reading the log from the terminal; paste it, then press Ctrl-D"* ]]
+    done
+}
