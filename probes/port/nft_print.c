@@ -30,6 +30,54 @@ static void put_masked(struct text *t, const cJSON *pair)
 	text_add(t, ")");
 }
 
+/* "rt type", "tcp option maxseg size": its words that are there, one after the other. */
+static void put_words(struct text *t, const char *head, const cJSON *of)
+{
+	static const char *const words[] = {"name", "key", "field"};
+
+	text_add(t, head);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (*json_text(of, words[i]))
+			text_addf(t, "%s%s", *head || i ? " " : "", json_text(of, words[i]));
+}
+
+/* "fib saddr . iif oif" */
+static void put_fib(struct text *t, const cJSON *fib)
+{
+	const cJSON *flags = json_get(fib, "flags");
+
+	text_add(t, "fib");
+	for (const cJSON *i = flags ? flags->child : NULL; i; i = i->next)
+		text_addf(t, "%s %s", i == flags->child ? "" : " .",
+			  cJSON_IsString(i) ? i->valuestring : "...");
+	text_addf(t, " %s", json_text(fib, "result"));
+}
+
+static void put_concat(struct text *t, const cJSON *keys)
+{
+	for (const cJSON *i = keys->child; i && t->n < LONGEST; i = i->next) {
+		put_key(t, i);
+		text_add(t, i->next ? " . " : "");
+	}
+}
+
+static bool put_odd_key(struct text *t, const cJSON *key)
+{
+	if (json_get(key, "exthdr"))
+		put_words(t, "", json_get(key, "exthdr"));
+	else if (json_get(key, "tcp option"))
+		put_words(t, "tcp option", json_get(key, "tcp option"));
+	else if (json_get(key, "socket"))
+		put_words(t, "socket", json_get(key, "socket"));
+	else if (json_get(key, "fib"))
+		put_fib(t, json_get(key, "fib"));
+	else if (json_get(key, "concat"))
+		put_concat(t, json_get(key, "concat"));
+	else
+		return false;
+	return true;
+}
+
 static void put_key(struct text *t, const cJSON *key)
 {
 	const cJSON *payload = json_get(key, "payload");
@@ -44,7 +92,7 @@ static void put_key(struct text *t, const cJSON *key)
 		text_addf(t, "ct %s", name);
 	else if (json_get(key, "&"))
 		put_masked(t, json_get(key, "&"));
-	else
+	else if (!put_odd_key(t, key))
 		text_add(t, "...");
 }
 
@@ -53,6 +101,15 @@ static void put_range(struct text *t, const cJSON *range, unsigned depth)
 	put_value(t, cJSON_GetArrayItem(range, 0), depth + 1);
 	text_add(t, "-");
 	put_value(t, cJSON_GetArrayItem(range, 1), depth + 1);
+}
+
+/* "10.0.0.0/8 . 1024-65535" */
+static void put_parts(struct text *t, const cJSON *parts, unsigned depth)
+{
+	for (const cJSON *i = parts->child; i && t->n < LONGEST; i = i->next) {
+		put_value(t, i, depth + 1);
+		text_add(t, i->next ? " . " : "");
+	}
 }
 
 static void put_value(struct text *t, const cJSON *v, unsigned depth)
@@ -77,6 +134,10 @@ static void put_value(struct text *t, const cJSON *v, unsigned depth)
 		text_add(t, "{ ");
 		put_value(t, set, depth + 1);
 		text_add(t, " }");
+	} else if (cJSON_IsBool(v)) {
+		text_add(t, cJSON_IsTrue(v) ? "exists" : "missing");
+	} else if (json_get(v, "concat")) {
+		put_parts(t, json_get(v, "concat"), depth);
 	} else if (json_get(v, "elem")) {
 		put_value(t, json_get(json_get(v, "elem"), "val"), depth + 1);
 	} else {
@@ -147,6 +208,10 @@ static void put_statement(struct text *t, const cJSON *s)
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		if (json_get(s, plain[i]))
 			text_add(t, plain[i]);
+	if (json_get(s, "ct count"))
+		text_addf(t, "ct count %s%.0f",
+			  cJSON_IsTrue(json_get(json_get(s, "ct count"), "inv")) ? "over " : "",
+			  json_get_num(json_get(s, "ct count"), "val", 0));
 	if (json_get(s, "match"))
 		put_match(t, json_get(s, "match"));
 	else if (json_get(s, "reject"))

@@ -65,6 +65,22 @@ static const struct {
 		 RULE("4", "{'reject':{'type':'icmpv6','expr':'port-unreachable'}}"),
 	 "fd00::1", 5, NFT_REJECT, false,
 	 "inet t in, handle 4: reject with icmpv6 port-unreachable"},
+	{"a count of connections, in its words",
+	 INPUT("accept") RULE("3", "{'ct count':{'val':20,'inv':true}}," DROP), "10.0.0.1", 5,
+	 NFT_DROP, true, "inet t in, handle 3: ct count over 20 drop"},
+	{"what a socket is, what TCP may do, by which way",
+	 INPUT("accept") RULE("3", IS("{'socket':{'key':'transparent'}}", "1") IS(
+					   "{'tcp option':{'name':'maxseg','field':'size'}}", "536")
+					   IS("{'fib':{'result':'oif','flags':['saddr','mark']}}",
+					      "'eth1'") DROP),
+	 "10.0.0.1", 5, NFT_DROP, true,
+	 "inet t in, handle 3: socket transparent 1 tcp option maxseg size 536 fib saddr . mark "
+	 "oif eth1 drop"},
+	{"a pair in words",
+	 INPUT("accept") RULE("3", NOT(PAIR, "{'set':[{'concat':['10.9.0.1',{'range':[5,6]}]}]}")
+					   IS("{'exthdr':{'name':'frag'}}", "false") DROP),
+	 "10.0.0.1", 5, NFT_DROP, false,
+	 "inet t in, handle 3: ip saddr . tcp dport != { 10.9.0.1 . 5-6 } frag missing drop"},
 	{"a map of pairs",
 	 INPUT("accept") RULE("3", "{'vmap':{'key':" PAIR ",'data':{'set':[[{'concat':['10.0.0.1',"
 				   "5]},{'drop':null}]]}}}"),
