@@ -66,7 +66,23 @@ static const char *run(const char *const *argv, uint64_t deadline_ns, struct are
 	return out;
 }
 
-/* People without root do not have it on their PATH, and TaskProlog has no PATH at all. */
+static const char *find_on_path(const char *name, struct arena *a)
+{
+	const char *path = getenv("PATH");
+
+	for (size_t n; path && *path; path += n + (path[n] == ':')) {
+		const char *at;
+
+		n = strcspn(path, ":");
+		at = arena_printf(a, "%.*s/%s", (int)n, path, name);
+		if (*path == '/' && access(at, X_OK) == 0)
+			return at;
+	}
+	return NULL;
+}
+
+/* People without root do not have it on their PATH, and TaskProlog has no PATH at all; NixOS and
+ * Guix have it nowhere else. */
 static const char *find_program(const char *name, struct arena *a)
 {
 	static const char *const folders[] = {"/usr/sbin", "/sbin", "/usr/bin", "/usr/local/sbin"};
@@ -77,7 +93,7 @@ static const char *find_program(const char *name, struct arena *a)
 		if (access(path, X_OK) == 0)
 			return path;
 	}
-	return NULL;
+	return find_on_path(name, a);
 }
 
 /* False when there is no such program here; then nothing of nft's own is to be seen. */
@@ -152,6 +168,7 @@ static bool is_old(const struct tables *t, struct arena *a)
 static void read_iptables(struct firewall *fw, bool has_nft, struct arena *a, uint64_t deadline_ns)
 {
 	bool foreign = nft_is_foreign(&fw->nft), known = false;
+	const char *failed = has_nft && !fw->known ? fw->trouble : NULL; /* of nft's own */
 
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		const struct tables *t = &tables[i];
@@ -164,10 +181,13 @@ static void read_iptables(struct firewall *fw, bool has_nft, struct arena *a, ui
 						  "the kernel's old tables of %s are in use, and "
 						  "no %s-legacy-save here prints them",
 						  t->tool, t->tool);
-		if (!has_nft)
+		if (!has_nft || failed)
 			known |= add_tables(fw, t, "", true, a, deadline_ns);
 	}
 	fw->known |= known;
+	fw->trouble = failed ?: fw->trouble;
+	if (known && failed)
+		fw->unread = failed;
 	if (fw->known)
 		fw->trouble = NULL;
 	else if (!fw->trouble)

@@ -192,6 +192,20 @@ END
     [[ $(cat nft) == *"firewall rejects "*": iptables: -A INPUT -p tcp -m tcp --dport 1:65535 -j REJECT"* ]]
 }
 
+@test "honest: where nft fails the old tables are read, by a program that is on PATH alone, and what was not is said" {
+    ! ls /usr/sbin/*tables*-save /sbin/*tables*-save /usr/bin/*tables*-save 2>/dev/null || skip "iptables is installed here"
+    cd "$BATS_TEST_TMPDIR" || return
+    printf '#!/bin/sh\necho "Error: cache initialization failed" >&2\nexit 1\n' >nft
+    for policy in DROP ACCEPT; do
+        printf '#!/bin/sh\necho "*filter"; echo ":INPUT %s [0:0]"; echo "-A INPUT -i lo -j ACCEPT"\n' $policy >iptables-save
+        chmod +x nft iptables-save
+        run -0 --separate-stderr mesh 2 "\$WINDSOCK_RSH node1 \"cd $PWD; mount --bind nft /usr/sbin/nft; PATH=$PWD:\\\$PATH \$1 --json\""
+        jq -r '.findings[] | select(.check == "local.firewall").message' <<<"$output" >$policy
+    done
+    [[ $(cat DROP) == *"drops what comes from 10.77.0.0/16: iptables: -P INPUT DROP"* ]]
+    [[ $(cat ACCEPT) == *"lets peers in as far as it was read: nft: Error: cache initialization failed"* ]]
+}
+
 @test "honest: two chains that drop different ports are both named, and both fixes mend it" {
     run -0 --separate-stderr mesh 3 '
         doc=$("$1" --hosts lab --ports 29500-29502 --wait 1s --json)
