@@ -19,7 +19,7 @@ static void take_own(struct mesh_self *s, const union addr *at)
 {
 	const struct iface_addr *x = inventory_by_addr(&s->f->inv, at);
 
-	if (x) {
+	if (x && x->iface->kind == IFACE_LOOPBACK) { /* of a card something is amiss */
 		s->local.s.addr = x;
 		s->local.s.iface = x->iface;
 	}
