@@ -4,6 +4,8 @@
  */
 #include "probes/port/mesh_self.h"
 
+#include "lib/host/leads.h"
+
 /* What NCCL would publish here is of @family. */
 static bool nccl_publishes(const struct mesh_self *s, int family)
 {
@@ -14,12 +16,20 @@ static bool nccl_publishes(const struct mesh_self *s, int family)
 	return p.reachable && p.address && !addr_parse(p.address, &x) && x.sa.sa_family == family;
 }
 
-/* Hosts that speak BGP have their address on lo alone, and are reached by it. */
+/* No wire is at it, and no packet comes in by it: its addresses are reached by the cards. */
+static bool is_made(const struct inventory *inv, const struct iface *i)
+{
+	return i->kind == IFACE_LOOPBACK || i->kind == IFACE_DUMMY ||
+	       (i->kind == IFACE_BRIDGE && !leads_has_port(inv, i));
+}
+
+/* Hosts that speak BGP have their address on lo, or on what is made for it, and are reached by it.
+ */
 static void take_own(struct mesh_self *s, const union addr *at)
 {
 	const struct iface_addr *x = inventory_by_addr(&s->f->inv, at);
 
-	if (x && x->iface->kind == IFACE_LOOPBACK) { /* of a card something is amiss */
+	if (x && is_made(&s->f->inv, x->iface)) { /* of a card something is amiss */
 		s->local.s.addr = x;
 		s->local.s.iface = x->iface;
 	}
