@@ -159,6 +159,16 @@ static int check_hosts(const struct app *app, const struct config *c, struct err
 	return 0;
 }
 
+static int stacks_alone(const struct app *app, struct err *e)
+{
+	uint64_t pid;
+
+	err_set(e, ERR_USAGE, "--stacks reads no log: give it alone, or with --hosts");
+	if (app->operands.n == 1 && !parse_uint(app->operands.v[0], &pid))
+		return err_command(e, "ncclwhy --stacks=%s", app->operands.v[0]);
+	return -1;
+}
+
 /* --stacks: alone, of a process or of hosts. */
 static int check_stacks(const struct app *app, struct config *c, struct err *e)
 {
@@ -167,8 +177,7 @@ static int check_stacks(const struct app *app, struct config *c, struct err *e)
 	if (!c->stacks)
 		return 0;
 	if (app->operands.n || c->wrapped || c->follow || c->live || c->confirm || c->look)
-		return err_set(e, ERR_USAGE,
-			       "--stacks reads no log: give it alone, or with --hosts");
+		return stacks_alone(app, e);
 	if (streq(c->stacks, "all"))
 		return 0;
 	if (parse_uint(c->stacks, &pid) || !pid || pid > INT32_MAX)

@@ -1,6 +1,8 @@
 #include "lib/python/lines.h"
 
-static int by_steps(const uint8_t *t, size_t n, int line, int64_t at)
+#include <limits.h>
+
+static int64_t by_steps(const uint8_t *t, size_t n, int64_t line, int64_t at)
 {
 	int64_t begins = 0;
 
@@ -13,7 +15,7 @@ static int by_steps(const uint8_t *t, size_t n, int line, int64_t at)
 	return line;
 }
 
-static int by_spans(const uint8_t *t, size_t n, int line, int64_t at)
+static int64_t by_spans(const uint8_t *t, size_t n, int64_t line, int64_t at)
 {
 	int64_t ends = 0;
 
@@ -42,7 +44,7 @@ static int signed_number(const uint8_t *t, size_t n, size_t at)
 	return v & 1 ? -(int)(v >> 1) : (int)(v >> 1);
 }
 
-static int by_locations(const uint8_t *t, size_t n, int line, int64_t at)
+static int64_t by_locations(const uint8_t *t, size_t n, int64_t line, int64_t at)
 {
 	enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
 	int64_t ends = 0;
@@ -66,15 +68,13 @@ static int by_locations(const uint8_t *t, size_t n, int line, int64_t at)
 
 int line_of(enum line_table form, const uint8_t *table, size_t n, int first, int64_t at)
 {
-	if (at < 0)
-		return first;
-	switch (form) {
-	case LINES_STEPS:
-		return by_steps(table, n, first, at);
-	case LINES_SPANS:
-		return by_spans(table, n, first, at);
-	case LINES_LOCATIONS:
-		return by_locations(table, n, first, at);
-	}
-	return 0;
+	int64_t line = first;
+
+	if (at >= 0 && form == LINES_STEPS)
+		line = by_steps(table, n, first, at);
+	else if (at >= 0 && form == LINES_SPANS)
+		line = by_spans(table, n, first, at);
+	else if (at >= 0)
+		line = by_locations(table, n, first, at);
+	return line > 0 && line <= INT_MAX ? (int)line : 0;
 }

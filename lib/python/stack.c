@@ -5,7 +5,14 @@
 #include "lib/python/peek.h"
 #include "lib/python/runtime.h"
 
-enum { TRIES = 5, NAME_MAX_CHARS = 4096, TABLE_MAX = 1 << 20, OWNED_BY_C = 3, TAGS = 7 };
+enum {
+	TRIES = 5,
+	NAME_MAX_CHARS = 1024,
+	TABLE_MAX = 1 << 20,
+	MOST_THREADS = 1 << 16,
+	OWNED_BY_C = 3,
+	TAGS = 7,
+};
 
 int py_open(pid_t pid, struct arena *a, struct py_process *ret, struct err *e)
 {
@@ -67,8 +74,8 @@ static const char *string(const struct py_process *p, uint64_t at, struct arena 
 		uint32_t state;
 	} head;
 	unsigned width, is_compact, is_ascii;
+	AUTO_FREE uint8_t *raw = NULL;
 	struct text t;
-	uint8_t *raw;
 
 	if (!at || !peek(p->pid, at, &head, sizeof(head)))
 		return NULL;
@@ -78,9 +85,9 @@ static const char *string(const struct py_process *p, uint64_t at, struct arena 
 	if (!is_compact || head.length < 0 || head.length > NAME_MAX_CHARS ||
 	    (width != 1 && width != 2 && width != 4))
 		return NULL;
-	raw = arena_alloc(a, (size_t)head.length * width + 1);
-	if (!peek(p->pid, at + (is_ascii ? p->layout.ascii : p->layout.wide), raw,
-		  (size_t)head.length * width))
+	raw = malloc((size_t)head.length * width + 1);
+	if (!raw || !peek(p->pid, at + (is_ascii ? p->layout.ascii : p->layout.wide), raw,
+			  (size_t)head.length * width))
 		return head.length ? NULL : "";
 	text_init(&t, a);
 	for (int64_t i = 0; i < head.length; i++) {
@@ -92,20 +99,20 @@ static const char *string(const struct py_process *p, uint64_t at, struct arena 
 	return t.s;
 }
 
-static int line_at(const struct py_process *p, uint64_t code, int64_t at, struct arena *a)
+static int line_at(const struct py_process *p, uint64_t code, int64_t at)
 {
 	uint64_t table = pointer(p, code, p->layout.lines);
 	enum { BYTES_SIZE = 16, BYTES = 32 };
+	AUTO_FREE uint8_t *v = NULL;
 	int32_t first = 0;
 	int64_t n = 0;
-	uint8_t *v;
 
 	if (p->layout.no_lines ||
 	    !peek(p->pid, code + p->layout.first_line, &first, sizeof(first)) || !table ||
 	    !peek(p->pid, table + BYTES_SIZE, &n, sizeof(n)) || n < 0 || n > TABLE_MAX)
 		return 0;
-	v = arena_alloc(a, (size_t)n + 1);
-	return peek(p->pid, table + BYTES, v, (size_t)n)
+	v = malloc((size_t)n + 1);
+	return v && peek(p->pid, table + BYTES, v, (size_t)n)
 		       ? line_of(p->layout.table, v, (size_t)n, first, at)
 		       : 0;
 }
@@ -142,7 +149,7 @@ static bool read_frame(const struct py_process *p, uint64_t frame, struct arena 
 			return false;
 		at = p->layout.table == LINES_SPANS ? 2 * (int64_t)index : index;
 	}
-	ret->line = line_at(p, code, at, a);
+	ret->line = line_at(p, code, at);
 	*mark = (*mark ^ code) * 0x100000001b3u;
 	*mark = (*mark ^ (uint64_t)at) * 0x100000001b3u;
 	return true;
@@ -157,15 +164,17 @@ static uint64_t innermost(const struct py_process *p, uint64_t thread)
 
 /* False: it changed while it was read. */
 static bool read_thread(const struct py_process *p, uint64_t thread, struct arena *a,
-			struct py_thread *ret)
+			struct py_stack *ret)
 {
-	uint64_t first = innermost(p, thread), mark = 0xcbf29ce484222325u;
+	uint64_t first = innermost(p, thread), mark = 0xcbf29ce484222325u, f = first;
 	LIST(struct py_frame) frames = {0};
 
-	for (uint64_t f = first; f && frames.n < PY_FRAMES; f = pointer(p, f, p->layout.caller))
+	for (int i = 0; f && i < PY_FRAMES; i++, f = pointer(p, f, p->layout.caller))
 		if (!is_entry(p, f) && !read_frame(p, f, a, LIST_ADD(a, &frames), &mark))
 			return false;
-	*ret = (struct py_thread){.frames = frames.v, .n = frames.n, .mark = mark};
+	ret->frames = frames.v;
+	ret->n = frames.n;
+	ret->mark = mark;
 	return innermost(p, thread) == first;
 }
 
@@ -184,22 +193,23 @@ static uint64_t main_interpreter(const struct py_process *p)
 	return at;
 }
 
+/* New ones are put in front: the last is the first that there was. */
+static uint64_t main_thread(const struct py_process *p, size_t *ret_n)
+{
+	uint64_t last = 0, t = pointer(p, main_interpreter(p), p->layout.threads);
+
+	for (*ret_n = 0; t && *ret_n < MOST_THREADS; t = pointer(p, t, p->layout.next)) {
+		last = t;
+		(*ret_n)++;
+	}
+	return last;
+}
+
 static bool read_all(const struct py_process *p, struct arena *a, struct py_stack *ret)
 {
-	uint64_t ids[PY_THREADS];
-	size_t n = 0;
+	uint64_t thread = main_thread(p, &ret->threads);
 
-	for (uint64_t t = pointer(p, main_interpreter(p), p->layout.threads); t && n < PY_THREADS;
-	     t = pointer(p, t, p->layout.next))
-		ids[n++] = t;
-	ret->threads = arena_alloc(a, n * sizeof(*ret->threads) + 1);
-	ret->n = n;
-	for (size_t i = 0; i < n; i++) /* new ones are put in front */
-		if (!read_thread(p, ids[n - 1 - i], a, &ret->threads[i]))
-			return false;
-	if (n)
-		ret->threads[0].is_main = true;
-	return true;
+	return !thread || read_thread(p, thread, a, ret);
 }
 
 int py_look(const struct py_process *p, struct arena *a, struct py_stack *ret, struct err *e)

@@ -1,8 +1,8 @@
 #ifndef LIB_PYTHON_STACK_H
 #define LIB_PYTHON_STACK_H
 /*
- * Where the threads of a running Python stand: which function, file and line,
- * without its help, and without stopping it. CPython 3.8 to 3.14 on 64-bit
+ * Where the main thread of a running Python stands: which function, file and
+ * line, without its help, and without stopping it. CPython 3.8 to 3.14 on 64-bit
  * machines. Hand-written because what else can do it is a program of its own
  * that is on no cluster by default.
  *
@@ -22,18 +22,14 @@ struct py_frame {
 	int line; /* 0: unknown */
 };
 
-enum { PY_FRAMES = 256, PY_THREADS = 256 /* more are not read */ };
+enum { PY_FRAMES = 256 /* more are not read */ };
 
-struct py_thread {
-	bool is_main;
-	struct py_frame *frames; /* the innermost first */
+/* Of the main thread; of the others only how many there are is known. */
+struct py_stack {
+	struct py_frame *frames; /* the innermost first; none: it begins or ends */
 	size_t n;
 	uint64_t mark; /* the same as before: it has not moved by one instruction */
-};
-
-struct py_stack {
-	struct py_thread *threads; /* the main one first; none: it begins or ends */
-	size_t n;
+	size_t threads;
 };
 
 struct py_process {

@@ -108,13 +108,14 @@ void advice_order(bool sure, struct advice *ret)
 			       .worker = ""};
 }
 
-void advice_missing(bool ended, struct advice *ret)
+void advice_missing(bool ended, bool asked, struct advice *ret)
 {
 	*ret = (struct advice){
 		.subject = ended ? "missing" : "elsewhere",
 		.fix = {ended ? "- the log of that rank says why it ended: an exception, a signal, "
 				"out of memory (dmesg)"
-			      : "ncclwhy --stacks --hosts HOSTS   # all hosts of the job",
+			: asked ? "- ask the job's other hosts, too: --hosts with all of them"
+				: "ncclwhy --stacks --hosts HOSTS   # all hosts of the job",
 			NULL},
 		.worker = ""};
 }

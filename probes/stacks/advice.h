@@ -18,8 +18,8 @@ void advice_astray(const struct stand *s, const struct stand *waiter, struct are
 void advice_together(const struct stand *s, size_t ranks, struct arena *a, struct advice *ret);
 /* They are in different ones. @sure: that is wrong, whatever groups there are. */
 void advice_order(bool sure, struct advice *ret);
-/* @ended: processes of this host are not there; else they may be on others. */
-void advice_missing(bool ended, struct advice *ret);
+/* @ended: processes of a host are not there; else they are on others. @asked: several were. */
+void advice_missing(bool ended, bool asked, struct advice *ret);
 void advice_again(struct advice *ret);
 
 #endif

@@ -20,6 +20,7 @@ static const struct known {
 	{"/torch/distributed/distributed_c10d.py", "split_group", STAND_MEETING},
 	{"/torch/distributed/distributed_c10d.py", "_store_based_barrier", STAND_MEETING},
 	{"/torch/distributed/distributed_c10d.py", "_new_process_group_helper", STAND_MEETING},
+	{"/torch/distributed/distributed_c10d.py", "destroy_process_group", STAND_ENDING},
 	{"/torch/distributed/distributed_c10d.py", NULL, STAND_COLLECTIVE},
 	{"/torch/distributed/rendezvous.py", NULL, STAND_MEETING},
 	{"/torch/distributed/_functional_collectives.py", NULL, STAND_COLLECTIVE},
@@ -38,15 +39,19 @@ static const struct known {
 	{"/torch/serialization.py", NULL, STAND_SAVING},
 	{"/torch/distributed/checkpoint/", NULL, STAND_SAVING},
 	{"/safetensors/", NULL, STAND_SAVING},
-	{"/torch/_inductor/", NULL, STAND_COMPILING},
+	{"/torch/_inductor/compile_fx.py", "compile_fx", STAND_COMPILING},
+	{"/torch/_inductor/compile_fx.py", "compile_fx_inner", STAND_COMPILING},
+	{"/torch/_inductor/compile_fx.py", "fx_codegen_and_compile", STAND_COMPILING},
+	{"/torch/_inductor/async_compile.py", NULL, STAND_COMPILING},
 	{"/torch/_dynamo/convert_frame.py", NULL, STAND_COMPILING},
 	{"/torch/utils/cpp_extension.py", NULL, STAND_COMPILING},
 	{"/triton/compiler/", NULL, STAND_COMPILING},
 	{"<frozen importlib._bootstrap", NULL, STAND_IMPORTING},
-	{"/pdb.py", NULL, STAND_DEBUGGER},
-	{"/bdb.py", NULL, STAND_DEBUGGER},
-	{"/debugpy/", NULL, STAND_DEBUGGER},
-	{"/IPython/terminal/", NULL, STAND_DEBUGGER},
+	{"/pdb.py", "interaction", STAND_DEBUGGER},
+	{"/bdb.py", "dispatch_line", STAND_DEBUGGER},
+	{"/debugpy/", "do_wait_suspend", STAND_DEBUGGER},
+	{"/debugpy/", "_do_wait_suspend", STAND_DEBUGGER},
+	{"/IPython/terminal/debugger.py", "interaction", STAND_DEBUGGER},
 	{"/threading.py", "_shutdown", STAND_ENDING},
 	{"/multiprocessing/util.py", "_exit_function", STAND_ENDING},
 	{"/concurrent/futures/thread.py", "_python_exit", STAND_ENDING},
@@ -99,7 +104,8 @@ static const char *called(const struct stand *s, size_t from, bool *ret_meets)
 
 bool stand_is_library(const char *file)
 {
-	static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+	static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
+					    "/torchinductor_" /* what it made */};
 
 	if (*file == '<')
 		return true;
@@ -123,11 +129,12 @@ static size_t own_frame(const struct stand *s)
 	return s->n;
 }
 
-/* Python is in C there, and the line says what of: it brings a number over from the GPU. */
-static bool line_waits_for_device(const char *line)
+/* Python is in C there, and the line says what of: it brings a number over from the GPU, or waits
+ * for a collective that was begun before. */
+static bool line_waits(const char *line)
 {
-	static const char *const calls[] = {".item()", ".cpu()", ".tolist()", ".numpy()",
-					    "synchronize()"};
+	static const char *const calls[] = {".item()", ".cpu()",	".tolist()", ".numpy()",
+					    ".wait()", "synchronize()", ".nonzero()"};
 
 	for (size_t i = 0; line && i < ARRAY_LEN(calls); i++)
 		if (strstr(line, calls[i]))
@@ -135,20 +142,23 @@ static bool line_waits_for_device(const char *line)
 	return false;
 }
 
+/* What began the program, or what it is run by, is not what it does: its own code is further in. */
+static bool is_outer(const struct stand *s, size_t i, enum stand_kind kind)
+{
+	return (kind == STAND_IMPORTING || kind == STAND_DEBUGGER) &&
+	       (s->own < i || !stand_is_library(s->frames[i].file));
+}
+
 void stand_classify(struct stand *s)
 {
 	s->own = own_frame(s);
 	s->what = NULL;
-	if (s->unread) {
-		s->kind = STAND_UNREAD;
-		return;
-	}
-	s->kind = s->n ? STAND_ELSEWHERE : STAND_ENDING;
-	for (size_t i = 0; i < s->n; i++) {
+	s->kind = s->unread ? STAND_UNREAD : s->n ? STAND_ELSEWHERE : STAND_ENDING;
+	for (size_t i = 0; i < s->n && !s->unread; i++) {
 		const struct known *k = find(&s->frames[i]);
 		bool meets;
 
-		if (!k)
+		if (!k || is_outer(s, i, k->kind))
 			continue;
 		s->kind = k->kind;
 		if (k->kind == STAND_COLLECTIVE || k->kind == STAND_MEETING) {
@@ -158,16 +168,22 @@ void stand_classify(struct stand *s)
 		}
 		return;
 	}
-	if (s->own == 0 && s->n && line_waits_for_device(s->line))
+	if (s->kind == STAND_ELSEWHERE &&
+	    (line_waits(s->inner) || (!s->own && line_waits(s->line))))
 		s->kind = STAND_DEVICE;
+}
+
+bool stand_works(const struct stand *s)
+{
+	enum { WORKS_PERCENT = 20 };
+
+	return s->busy * 100 >= WORKS_PERCENT;
 }
 
 bool stand_waits(const struct stand *s)
 {
-	enum { WORKS_PERCENT = 20 };
-
 	if (s->kind == STAND_BACKWARD)
-		return !s->moved && s->busy * 100 < WORKS_PERCENT;
+		return !s->moved && !stand_works(s);
 	return s->kind == STAND_COLLECTIVE || s->kind == STAND_MEETING || s->kind == STAND_DEVICE;
 }
 

@@ -2,26 +2,27 @@
 
 #include "lib/core/text.h"
 #include "probes/stacks/advice.h"
+#include "probes/stacks/inquest.h"
 
 /* --- what is found ---------------------------------------------------------------- */
 
-static const char *subject(const struct inquest *q, const char *what)
+const char *inquest_subject(const struct inquest *q, const char *what)
 {
 	return q->is_one_of_many ? arena_printf(q->a, "%s: %s", q->all.v[0]->job, what) : what;
 }
 
-static void find(struct inquest *q, const char *id, enum status status, const struct advice *advice,
-		 const char *fmt, ...) PRINTF(5, 6);
-static void find(struct inquest *q, const char *id, enum status status, const struct advice *advice,
-		 const char *fmt, ...)
+void inquest_find(struct inquest *q, const char *id, enum status status,
+		  const struct advice *advice, const char *fmt, ...)
 {
 	struct stack_verdict *v = LIST_ADD(q->a, &q->found);
 	va_list ap;
 
 	*v = (struct stack_verdict){.check = "stack.job",
-				    .subject = subject(q, advice->subject),
+				    .subject = inquest_subject(q, advice->subject),
 				    .id = id,
-				    .status = status};
+				    /* whose process is which is not known then */
+				    .status =
+					    q->has_doubles && status == ST_FAIL ? ST_WARN : status};
 	va_start(ap, fmt);
 	v->message = arena_vprintf(q->a, fmt, ap);
 	va_end(ap);
@@ -37,7 +38,7 @@ static const char *looked(const struct inquest *q)
 }
 
 /* "; ranks 0-2 wait in all_reduce (train.py:88)", or "" */
-static const char *and_waiters(const struct inquest *q, const stand_set *wait)
+const char *inquest_waiters(const struct inquest *q, const stand_set *wait)
 {
 	return wait->n ? arena_printf(q->a, "; %s", stacks_waiters(q->a, wait)) : "";
 }
@@ -50,7 +51,7 @@ static int fuller(const void *x, const void *y)
 
 	if (p->in.n != q->in.n)
 		return p->in.n < q->in.n ? 1 : -1;
-	return p->in.v[0]->rank - q->in.v[0]->rank;
+	return (p->in.v[0]->rank > q->in.v[0]->rank) - (p->in.v[0]->rank < q->in.v[0]->rank);
 }
 
 static void find_spots(struct inquest *q)
@@ -71,20 +72,18 @@ static void find_spots(struct inquest *q)
 	qsort(q->spots.v, q->spots.n, sizeof(*q->spots.v), fuller);
 }
 
-static void select_those(const struct inquest *q, bool (*is_so)(const struct stand *),
-			 stand_set *ret)
+void inquest_select(const struct inquest *q, bool (*is_so)(const struct stand *), stand_set *ret)
 {
 	for (size_t i = 0; i < q->all.n; i++)
 		if (is_so(q->all.v[i]))
 			*LIST_ADD(q->a, ret) = q->all.v[i];
 }
 
-static bool is_unread(const struct stand *s) { return s->unread != NULL; }
 static bool moves(const struct stand *s) { return s->moved && !s->unread; }
 static bool is_stopped(const struct stand *s) { return s->state == 'T' || s->state == 't'; }
 /* Waits for others, and stands still. */
 static bool waits(const struct stand *s) { return stand_waits(s) && !s->moved && !is_stopped(s); }
-static bool is_stuck(const struct stand *s) { return s->state == 'D'; }
+static bool is_stuck(const struct stand *s) { return s->state == 'D' && !s->moved; }
 static bool is_debugged(const struct stand *s) { return s->kind == STAND_DEBUGGER; }
 
 /* --- ranks that hold the others up ------------------------------------------------- */
@@ -144,16 +143,23 @@ static void judge_plain(struct inquest *q, const stand_set *wait)
 		struct advice advice;
 		stand_set set = {0};
 
-		select_those(q, plain[i].is_so, &set);
+		inquest_select(q, plain[i].is_so, &set);
 		if (!set.n)
 			continue;
 		q->odd = set.v[0];
 		advice = plain[i].advice;
 		if (!advice.fix[0])
 			advice.fix[0] = go_on(q, &set);
-		find(q, plain[i].id, ST_FAIL, &advice, "%s %s %s%s%s", stacks_who(q->a, &set),
-		     are(&set), plain[i].how, stacks_where(q->a, set.v[0]), and_waiters(q, wait));
+		inquest_find(q, plain[i].id, ST_FAIL, &advice, "%s %s %s%s%s",
+			     stacks_who(q->a, &set), are(&set), plain[i].how,
+			     stacks_where(q->a, set.v[0]), inquest_waiters(q, wait));
 	}
+}
+
+/* What may take longer than we look, in a job that is well. */
+static bool takes_long(const struct stand *s)
+{
+	return s->kind == STAND_SAVING || s->kind == STAND_COMPILING || s->kind == STAND_IMPORTING;
 }
 
 /* They are where nobody waits for others, and the others wait for them. */
@@ -163,18 +169,22 @@ static void judge_astray(struct inquest *q, const stand_set *wait)
 		const struct spot *p = &q->spots.v[i];
 		const struct stand *s = p->of;
 		struct advice advice;
-		bool stands = true;
+		bool stands = true, works = false;
 
 		if (s->unread || stand_waits(s) || is_plain(s))
 			continue;
-		for (size_t k = 0; k < p->in.n; k++)
+		for (size_t k = 0; k < p->in.n; k++) {
 			stands &= !p->in.v[k]->moved;
+			works |= stand_works(p->in.v[k]);
+		}
 		advice_astray(s, wait->v[0], q->a, &advice);
-		find(q, "STK-001", stands ? ST_FAIL : ST_WARN, &advice, "%s %s %s%s%s%s",
-		     stacks_who(q->a, &p->in), are(&p->in), stacks_where(q->a, s),
-		     stands ? arena_printf(q->a, " and did not move for %s", looked(q))
-			    : ", and gets on",
-		     and_waiters(q, wait), advice.worker);
+		inquest_find(q, "STK-001", stands && !works && !takes_long(s) ? ST_FAIL : ST_WARN,
+			     &advice, "%s %s %s%s%s%s", stacks_who(q->a, &p->in), are(&p->in),
+			     stacks_where(q->a, s),
+			     !stands ? ", and gets on"
+			     : works ? ", and works"
+				     : arena_printf(q->a, " and did not move for %s", looked(q)),
+			     inquest_waiters(q, wait), advice.worker);
 		q->odd = q->odd ? q->odd : s;
 	}
 }
@@ -205,57 +215,31 @@ static bool is_in_collective(const struct stand *s)
  * be in one of their own; one rank alone is no group. */
 static void judge_order(struct inquest *q)
 {
+	const struct stand *first = NULL;
 	struct advice advice;
 	struct text t;
-	size_t n = 0;
 	bool sure;
 
-	for (size_t i = 0; i < q->spots.n; i++)
-		if (is_in_collective(q->spots.v[i].of)) {
-			n++;
-			q->odd = q->spots.v[i].of;
-		}
-	if (n < 2) {
-		q->odd = NULL;
-		return;
+	for (size_t i = 0; i < q->spots.n; i++) {
+		const struct stand *s = q->spots.v[i].of;
+
+		if (!is_in_collective(s))
+			continue;
+		if (first && !streq(first->what, s->what))
+			q->odd = s;
+		first = first ? first : s;
 	}
+	if (!q->odd) /* one that is called in two places of the program is no fault */
+		return;
 	text_init(&t, q->a);
 	for (size_t i = 0; i < q->spots.n; i++)
 		text_addf(&t, "%s%s %s", i ? "; " : "", stacks_who(q->a, &q->spots.v[i].in),
 			  stacks_where(q->a, q->spots.v[i].of));
 	sure = q->spots.n == 2 && q->spots.v[1].in.n == 1;
 	advice_order(sure, &advice);
-	find(q, "STK-002", sure ? ST_FAIL : ST_WARN, &advice,
-	     "ranks wait in different collectives, and none moved for %s: %s", looked(q), t.s);
-}
-
-/* --- ranks that are not there ------------------------------------------------------ */
-
-/* Those that a launcher counts on one host; of a world where all were asked. */
-static void judge_missing(struct inquest *q, const stand_set *wait)
-{
-	const struct stand *first = q->all.v[0];
-	struct advice advice;
-	stand_set here = {0};
-
-	if (first->is_guessed)
-		return;
-	for (size_t i = 0; i < q->all.n; i++)
-		if (streq(q->all.v[i]->host ?: "", first->host ?: ""))
-			*LIST_ADD(q->a, &here) = q->all.v[i];
-	if (first->local_size > 0 && here.n < (size_t)first->local_size) {
-		advice_missing(true, &advice);
-		find(q, "STK-003", ST_FAIL, &advice,
-		     "of %d ranks%s%s only %zu %s there, %s; the processes of the others have "
-		     "ended, or not begun%s",
-		     first->local_size, first->host ? " on " : "", first->host ?: "", here.n,
-		     here.n == 1 ? "is" : "are", stacks_who(q->a, &here), and_waiters(q, wait));
-	} else if (first->size > 0 && q->all.n < (size_t)first->size) {
-		advice_missing(false, &advice);
-		find(q, NULL, q->hosts ? ST_WARN : ST_INFO, &advice,
-		     "%zu of the job's %d ranks are on %s: what the others do is not known",
-		     q->all.n, first->size, q->hosts ? "these hosts" : "this host");
-	}
+	inquest_find(q, "STK-002", sure ? ST_FAIL : ST_WARN, &advice,
+		     "ranks wait in different collectives, and none moved for %s: %s", looked(q),
+		     t.s);
 }
 
 /* --- nobody stands out -------------------------------------------------------------- */
@@ -266,42 +250,24 @@ static void judge_alike(struct inquest *q, const stand_set *wait)
 	struct advice advice;
 	stand_set going = {0};
 
-	select_those(q, moves, &going);
+	inquest_select(q, moves, &going);
 	if (wait->n == q->all.n && q->spots.n == 1) {
 		advice_together(p->of, q->all.n, q->a, &advice);
-		find(q, "STK-006", ST_WARN, &advice,
-		     "%s %s %s, and did not move for %s: no rank%s is elsewhere",
-		     stacks_who(q->a, &p->in), are(&p->in), stacks_where(q->a, p->of), looked(q),
-		     (int)q->all.n < p->of->size ? " that was looked at" : "");
+		inquest_find(q, "STK-006", ST_WARN, &advice,
+			     "%s %s %s, and did not move for %s: no rank%s is elsewhere",
+			     stacks_who(q->a, &p->in), are(&p->in), stacks_where(q->a, p->of),
+			     looked(q), (int)q->all.n < p->of->size ? " that was looked at" : "");
 		return;
 	}
 	advice_again(&advice);
 	if (going.n)
-		find(q, NULL, ST_PASS, &(struct advice){.subject = "ranks"},
-		     "the job moves: %s came to other places within %s", stacks_who(q->a, &going),
-		     looked(q));
+		inquest_find(q, NULL, ST_PASS, &(struct advice){.subject = "ranks"},
+			     "the job moves: %s did not stand still for %s",
+			     stacks_who(q->a, &going), looked(q));
 	else
-		find(q, NULL, ST_WARN, &advice, "%s %s %s, and did not move for %s",
-		     stacks_who(q->a, &p->in), are(&p->in), stacks_where(q->a, p->of), looked(q));
-}
-
-static void judge_unread(struct inquest *q)
-{
-	struct stack_verdict *v;
-	stand_set set = {0};
-
-	select_those(q, is_unread, &set);
-	if (!set.n)
-		return;
-	v = LIST_ADD(q->a, &q->found);
-	*v = (struct stack_verdict){
-		.check = "stack.read",
-		.subject = subject(q, "ranks"),
-		.status = set.n == q->all.n ? ST_ERROR : ST_WARN,
-		.message = arena_printf(q->a, "%s %s not looked at: %s", stacks_who(q->a, &set),
-					set.n == 1 ? "was" : "were", set.v[0]->unread)};
-	if (set.v[0]->unread_fix)
-		*LIST_ADD(q->a, &v->fix) = set.v[0]->unread_fix;
+		inquest_find(q, NULL, ST_WARN, &advice, "%s %s %s, and did not move for %s",
+			     stacks_who(q->a, &p->in), are(&p->in), stacks_where(q->a, p->of),
+			     looked(q));
 }
 
 static void judge(struct inquest *q)
@@ -309,15 +275,16 @@ static void judge(struct inquest *q)
 	stand_set wait = {0}, blind = {0};
 
 	find_spots(q);
-	judge_unread(q);
-	select_those(q, waits, &wait);
-	select_those(q, is_unread, &blind);
+	there_twice(q);
+	there_unread(q);
+	inquest_select(q, waits, &wait);
+	inquest_select(q, stand_is_unread, &blind);
 	judge_plain(q, &wait);
 	if (!q->odd && wait.n)
 		judge_astray(q, &wait);
 	if (!q->odd)
 		judge_order(q);
-	judge_missing(q, &wait);
+	there_missing(q, &wait);
 	if (!q->odd && blind.n < q->all.n)
 		judge_alike(q, &wait);
 	q->odd = q->odd ? q->odd : q->all.v[0];

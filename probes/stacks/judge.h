@@ -38,6 +38,7 @@ struct inquest {
 	stand_set all;	 /* by rank */
 	spot_list spots; /* the fullest first */
 	size_t hosts;
+	bool has_doubles;    /* two processes with one rank */
 	bool is_one_of_many; /* jobs: each is named */
 	LIST(struct stack_verdict) found;
 	const struct stand *odd; /* whose stack is shown */

@@ -4,6 +4,7 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/python/runtime.h"
+#include "lib/python/stack.h"
 #include "probes/stacks/spawned.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@ enum { ENV_MAX = 4 << 20 };
 /* A process that may be a rank. */
 struct candidate {
 	pid_t pid;
-	bool is_python;
-	struct world w;
+	bool is_python, hands_over;
+	struct world w; /* its numbers; its texts are gone */
 	const char *job;
 	const struct candidate *of; /* the one whose worker it is; NULL: none */
 };
@@ -42,40 +43,58 @@ static const char *get(const char *name, void *arg)
 	return NULL;
 }
 
-static const char *job_of(struct arena *a, const struct world *w)
+/* Its network, for a job that meets on loopback: containers of one host may each have one. */
+static const char *network_of(struct arena *a, pid_t pid, const struct world *w)
 {
-	if (w->run)
-		return arena_printf(a, "%s %s", launcher_name(w->launcher), w->run);
-	return arena_printf(a, "%s %s:%u", launcher_name(w->launcher),
-			    w->master_addr ? w->master_addr : "", w->master_port);
+	char name[64];
+	ssize_t n;
+
+	if (!w->master_addr || !job_is_at_home(w->master_addr))
+		return "";
+	n = readlink(arena_printf(a, "/proc/%d/ns/net", (int)pid), name, sizeof(name) - 1);
+	return n > 0 ? arena_printf(a, " %.*s", (int)n, name) : "";
 }
 
-static bool is_python(struct arena *a, pid_t pid)
+static const char *job_of(struct arena *a, pid_t pid, const struct world *w)
 {
+	return arena_printf(a, "%s %s%s%s:%u%s", launcher_name(w->launcher), w->run ? w->run : "",
+			    w->run ? " " : "", w->master_addr ? w->master_addr : "", w->master_port,
+			    network_of(a, pid, w));
+}
+
+bool job_is_at_home(const char *job)
+{
+	return strstr(job, "127.0.0.") || strstr(job, "localhost") || strstr(job, "::1");
+}
+
+static bool is_python(pid_t pid)
+{
+	AUTO(arena_done) struct arena scratch = {0};
 	struct py_runtime r;
 
-	py_find(pid, a, &r);
+	py_find(pid, &scratch, &r);
 	return r.at != 0;
 }
 
 static void consider(struct search *s, pid_t pid)
 {
+	AUTO(arena_done) struct arena scratch = {0};
 	struct environment env = {0};
 	struct candidate c = {.pid = pid};
 	struct err e = {0};
 	char *text;
 
-	if (file_read(arena_printf(s->a, "/proc/%d/environ", (int)pid), ENV_MAX, s->a, &text,
-		      &env.n, &e)) {
+	if (file_read(arena_printf(&scratch, "/proc/%d/environ", (int)pid), ENV_MAX, &scratch,
+		      &text, &env.n, &e)) {
 		s->ret->foreign += errno == EACCES || errno == EPERM;
 		return;
 	}
 	env.text = text;
-	world_from_env(get, &env, s->a, &c.w);
+	world_from_env(get, &env, &scratch, &c.w);
 	if (c.w.launcher == LAUNCHER_NONE || c.w.rank < 0 || c.w.trouble)
 		return;
-	c.is_python = is_python(s->a, pid);
-	c.job = job_of(s->a, &c.w);
+	c.is_python = is_python(pid);
+	c.job = job_of(s->a, pid, &c.w);
 	*LIST_ADD(s->a, &s->found) = c;
 }
 
@@ -84,14 +103,37 @@ static bool is_same_rank(const struct candidate *p, const struct candidate *q)
 	return p->w.rank == q->w.rank && p->w.size == q->w.size && streq(p->job, q->job);
 }
 
-/* A launcher that another one started has ranks of its own below it. */
+/* A launcher that another one started has ranks of its own below it, and no fewer than it is one
+ * of: a rank may begin a small job of its own. */
 static bool is_launcher(const struct search *s, const struct candidate *c)
 {
 	for (size_t i = 0; i < s->found.n; i++) {
 		const struct candidate *o = &s->found.v[i];
 
-		if (o != c && o->is_python && !is_same_rank(o, c) &&
+		if (o != c && o->is_python && !is_same_rank(o, c) && o->w.size >= c->w.size &&
 		    process_is_below(&s->all, o->pid, c->pid))
+			return true;
+	}
+	return false;
+}
+
+/* It started another program and waits for its end: conda run, accelerate launch, a script. */
+static bool hands_over(pid_t pid)
+{
+	static const char *const waits[] = {"wait", "_wait", "_try_wait", "communicate",
+					    "_communicate"};
+	AUTO(arena_done) struct arena a = {0};
+	struct py_process p;
+	struct py_stack stack;
+	struct err ignored = {0};
+
+	if (py_open(pid, &a, &p, &ignored) || py_look(&p, &a, &stack, &ignored) || !stack.n)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+		const char *name = stack.frames[0].function, *dot = strrchr(name, '.');
+
+		if (ends_with(stack.frames[0].file, "/subprocess.py") &&
+		    streq(dot ? dot + 1 : name, waits[i]))
 			return true;
 	}
 	return false;
@@ -105,7 +147,7 @@ static const struct candidate *owner(const struct search *s, const struct candid
 	for (size_t i = 0; i < s->found.n; i++) {
 		const struct candidate *o = &s->found.v[i];
 
-		if (o != c && o->is_python && is_same_rank(o, c) &&
+		if (o != c && o->is_python && !o->hands_over && is_same_rank(o, c) &&
 		    process_is_below(&s->all, c->pid, o->pid) &&
 		    (!best || process_is_below(&s->all, best->pid, o->pid)))
 			best = o;
@@ -113,17 +155,48 @@ static const struct candidate *owner(const struct search *s, const struct candid
 	return best;
 }
 
+/* Python processes of the same rank below it. */
+static bool has_others(const struct search *s, const struct candidate *c)
+{
+	for (size_t i = 0; i < s->found.n; i++) {
+		const struct candidate *o = &s->found.v[i];
+
+		if (o != c && c->is_python && o->is_python && is_same_rank(o, c) &&
+		    process_is_below(&s->all, o->pid, c->pid))
+			return true;
+	}
+	return false;
+}
+
+/* How many there are of each job; then only those of @below are kept. */
+static void select_below(struct search *s, pid_t below)
+{
+	struct rank_process *v = s->ret->v;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ret->n; i++)
+		for (size_t k = 0; k < s->ret->n; k++)
+			v[i].present += streq(v[i].job, v[k].job) && v[i].size == v[k].size;
+	for (size_t i = 0; i < s->ret->n; i++)
+		if (!below || process_is_below(&s->all, v[i].pid, below))
+			v[n++] = v[i];
+	s->ret->n = n;
+}
+
 static void collect(struct search *s)
 {
 	LIST(struct rank_process) ranks = {0};
 
+	for (size_t i = 0; i < s->found.n; i++)
+		s->found.v[i].hands_over =
+			has_others(s, &s->found.v[i]) && hands_over(s->found.v[i].pid);
 	for (size_t i = 0; i < s->found.n; i++)
 		s->found.v[i].of = owner(s, &s->found.v[i]);
 	for (size_t i = 0; i < s->found.n; i++) {
 		const struct candidate *c = &s->found.v[i];
 		LIST(pid_t) workers = {0};
 
-		if (c->of || !c->is_python || is_launcher(s, c))
+		if (c->of || !c->is_python || c->hands_over || is_launcher(s, c))
 			continue;
 		for (size_t k = 0; k < s->found.n; k++)
 			if (s->found.v[k].of == c && s->found.v[k].is_python)
@@ -148,9 +221,9 @@ void ranks_find(pid_t below, struct arena *a, struct rank_processes *ret)
 	*ret = (struct rank_processes){0};
 	processes_read(a, &s.all);
 	for (size_t i = 0; i < s.all.n && !interrupt_pending(); i++)
-		if (!below || process_is_below(&s.all, s.all.v[i].pid, below))
-			consider(&s, s.all.v[i].pid);
+		consider(&s, s.all.v[i].pid);
 	collect(&s);
+	select_below(&s, below);
 	if (!ret->n)
 		ranks_spawned(&s.all, below, a, ret);
 }

@@ -16,6 +16,7 @@ struct rank_process {
 	pid_t pid;
 	const char *job;
 	int rank, size, local_size; /* -1 unknown */
+	int present;		    /* of its job on this host, whichever were asked for */
 	bool is_guessed;
 	pid_t *workers;
 	size_t n_workers;
@@ -26,6 +27,9 @@ struct rank_processes {
 	size_t foreign;	  /* processes that may be ranks, of users whose we may not see */
 	size_t no_python; /* that have a rank, and none of whose processes is Python */
 };
+
+/* Is the job's master on loopback? Then other hosts may have one that is called alike. */
+bool job_is_at_home(const char *job);
 
 /* @below: only this process and those that it started, the first of which that are Python are taken
  * though they have no rank; 0: all of this host. */

@@ -3,12 +3,15 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/python/runtime.h"
+#include "lib/python/stack.h"
 
 enum { WORDS_MAX = 1 << 20, MAPS_MAX = 16 << 20 };
 
 /* multiprocessing's "python -c from multiprocessing.spawn import spawn_main; ..." */
-static bool is_spawned(struct arena *a, pid_t pid)
+static bool is_spawned(pid_t pid)
 {
+	AUTO(arena_done) struct arena scratch = {0};
+	struct arena *a = &scratch;
 	struct err ignored;
 	char *words;
 	size_t n;
@@ -18,8 +21,10 @@ static bool is_spawned(struct arena *a, pid_t pid)
 	       memmem(words, n, "spawn_main(", strlen("spawn_main(")) != NULL;
 }
 
-static bool has_torch(struct arena *a, pid_t pid)
+static bool has_torch(pid_t pid)
 {
+	AUTO(arena_done) struct arena scratch = {0};
+	struct arena *a = &scratch;
 	struct err ignored;
 	char *maps;
 	size_t n;
@@ -27,6 +32,22 @@ static bool has_torch(struct arena *a, pid_t pid)
 	return file_read(arena_printf(a, "/proc/%d/maps", (int)pid), MAPS_MAX, a, &maps, &n,
 			 &ignored) == 0 &&
 	       strstr(maps, "/libtorch") != NULL;
+}
+
+/* A DataLoader's: it has no rank. */
+static bool is_worker(pid_t pid)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct py_process p;
+	struct py_stack stack;
+	struct err ignored = {0};
+
+	if (py_open(pid, &a, &p, &ignored) || py_look(&p, &a, &stack, &ignored))
+		return false;
+	for (size_t i = 0; i < stack.n; i++)
+		if (ends_with(stack.frames[i].file, "/torch/utils/data/_utils/worker.py"))
+			return true;
+	return false;
 }
 
 static void add_first(const struct processes *all, pid_t below, struct arena *a,
@@ -46,6 +67,7 @@ static void add_first(const struct processes *all, pid_t below, struct arena *a,
 						.rank = 0,
 						.size = 1,
 						.local_size = 1,
+						.present = 1,
 						.is_guessed = true};
 		ret->n = 1;
 		return;
@@ -61,9 +83,9 @@ void ranks_spawned(const struct processes *all, pid_t below, struct arena *a,
 	for (size_t i = 0; i < all->n && !interrupt_pending(); i++) {
 		const struct process *p = &all->v[i];
 
-		if ((below && !process_is_below(all, p->pid, below)) || !is_spawned(a, p->pid) ||
-		    is_spawned(a, p->parent) || (!below && !has_torch(a, p->pid)) ||
-		    (parent && p->parent != parent))
+		if ((below && !process_is_below(all, p->pid, below)) || !is_spawned(p->pid) ||
+		    is_spawned(p->parent) || (!below && !has_torch(p->pid)) ||
+		    (parent && p->parent != parent) || is_worker(p->pid))
 			continue;
 		parent = p->parent;
 		*LIST_ADD(a, &found) = (struct rank_process){
@@ -73,7 +95,7 @@ void ranks_spawned(const struct processes *all, pid_t below, struct arena *a,
 			.is_guessed = true};
 	}
 	for (size_t i = 0; i < found.n; i++)
-		found.v[i].size = found.v[i].local_size = (int)found.n;
+		found.v[i].size = found.v[i].local_size = found.v[i].present = (int)found.n;
 	ret->v = found.v;
 	ret->n = found.n;
 	if (!found.n && below)

@@ -46,12 +46,16 @@ int stacks_here(pid_t below, struct report *r, struct err *e)
 	stand_list all = {0};
 
 	ranks_find(below, a, &ranks);
+	if (interrupt_err(e))
+		return -1;
 	if (!ranks.n)
 		return nobody(&ranks, below, e);
 	stands_take(&ranks, a, &all);
+	if (interrupt_err(e)) /* who was seen for a moment has not stood still */
+		return -1;
 	keep(&all, r);
 	stacks_judge(&all, 0, r);
-	return interrupt_err(e);
+	return 0;
 }
 
 const char *stacks_brief_of(pid_t below, struct arena *a, const char **ret_fix)

@@ -40,12 +40,13 @@ struct stand {
 	const char *host;	    /* as the hosts are named; NULL: this one */
 	const char *job;	    /* tells one job's from another's */
 	int rank, size, local_size; /* -1 unknown */
+	int present;		    /* of its job on its host, also those that were not looked at */
 	bool is_guessed; /* its rank: children of one process, in the order of their numbers */
 	pid_t pid;
 	char state;	    /* of its main thread: R S D T t Z */
 	const char *wchan;  /* "" unknown */
-	double busy;	    /* processors that it used while it was looked at */
-	bool moved;	    /* ... and its main thread came to another place */
+	double busy;	    /* its main thread, of one processor, while it was looked at */
+	bool moved;	    /* ... and its main thread came to another place, or went on working */
 	double seconds;	    /* for which it was looked at */
 	const char *unread; /* why it was not, with what lets us (may be NULL) */
 	const char *unread_fix;
@@ -54,9 +55,10 @@ struct stand {
 	size_t n, threads;
 	/* what follows from these: stand_classify() */
 	enum stand_kind kind;
-	const char *what; /* "all_reduce"; NULL: the kind says it */
-	size_t own;	  /* the innermost frame that is the program's own; n: none */
-	const char *line; /* what its source has there, or NULL */
+	const char *what;  /* "all_reduce"; NULL: the kind says it */
+	size_t own;	   /* the innermost frame that is the program's own; n: none */
+	const char *line;  /* what its source has there, or NULL */
+	const char *inner; /* ... and where Python ends, in the innermost frame */
 	struct stand_worker *workers;
 	size_t n_workers;
 };
@@ -66,6 +68,8 @@ typedef LIST(struct stand) stand_list;
 void stand_classify(struct stand *s);
 /* Is the file of what came with Python, or was installed? */
 bool stand_is_library(const char *file);
+/* Does its main thread compute? */
+bool stand_works(const struct stand *s);
 /* Does it wait for other ranks? */
 bool stand_waits(const struct stand *s);
 /* Do both stand at the same place of the program, in the same? */

@@ -1,5 +1,7 @@
 /* A stand as a document has it, and back: hosts answer in JSON. */
+#include "lib/cluster/world.h"
 #include "lib/report/json.h"
+#include "probes/stacks/ranks.h"
 #include "probes/stacks/stand.h"
 
 static void frame_json(cJSON *o, const struct py_frame *f)
@@ -35,6 +37,7 @@ static void process_json(cJSON *o, const struct stand *s)
 	known(o, "rank", s->rank);
 	known(o, "size", s->size);
 	known(o, "local_size", s->local_size);
+	known(o, "present", s->present);
 	if (s->is_guessed)
 		json_bool(o, "guessed", true);
 	json_num(o, "pid", s->pid);
@@ -58,6 +61,7 @@ cJSON *stand_json(const struct stand *s)
 	json_str(o, "doing", stand_words[s->kind]);
 	json_str(o, "call", s->what);
 	json_str(o, "source", s->line);
+	json_str(o, "innermost_source", s->inner);
 	json_num(o, "threads", (double)s->threads);
 	if (s->python)
 		json_num(o, "python", s->python);
@@ -109,7 +113,7 @@ static void workers_of(const cJSON *list, struct arena *a, struct stand *s)
 {
 	const cJSON *one = list ? list->child : NULL;
 
-	s->n_workers = length(list, PY_THREADS);
+	s->n_workers = length(list, PY_FRAMES);
 	s->workers = arena_alloc(a, s->n_workers * sizeof(*s->workers) + 1);
 	for (size_t i = 0; i < s->n_workers; i++, one = one->next) {
 		struct stand_worker *w = &s->workers[i];
@@ -122,19 +126,28 @@ static void workers_of(const cJSON *list, struct arena *a, struct stand *s)
 	}
 }
 
+/* Numbers that a launcher can give. */
+static int number(const cJSON *o, const char *key)
+{
+	int v = json_get_int(o, key, -1);
+
+	return v >= 0 && v <= WORLD_MAX ? v : -1;
+}
+
 bool stand_from_json(const cJSON *o, const char *host, struct arena *a, struct stand *ret)
 {
 	const char *job = json_get_str(o, "job");
 	struct stand s = {.host = host};
 
-	if (!job)
-		return false;
-	s.job = arena_strdup(a, job);
-	s.rank = json_get_int(o, "rank", -1);
-	s.size = json_get_int(o, "size", -1);
-	s.local_size = json_get_int(o, "local_size", -1);
-	s.is_guessed = cJSON_IsTrue(json_get(o, "guessed"));
 	s.pid = json_get_int(o, "pid", 0);
+	if (!job || s.pid <= 0)
+		return false;
+	s.job = job_is_at_home(job) ? arena_printf(a, "%s on %s", job, host) : arena_strdup(a, job);
+	s.rank = number(o, "rank");
+	s.size = number(o, "size");
+	s.local_size = number(o, "local_size");
+	s.present = number(o, "present");
+	s.is_guessed = cJSON_IsTrue(json_get(o, "guessed"));
 	s.state = *json_text(o, "state");
 	s.wchan = copy(a, o, "wchan");
 	s.busy = json_get_num(o, "busy", 0);
@@ -143,6 +156,7 @@ bool stand_from_json(const cJSON *o, const char *host, struct arena *a, struct s
 	s.unread_fix = json_copy(a, o, "unread_fix");
 	s.moved = cJSON_IsTrue(json_get(o, "moved"));
 	s.line = json_copy(a, o, "source");
+	s.inner = json_copy(a, o, "innermost_source");
 	s.threads = (size_t)json_get_count(o, "threads", 0);
 	s.python = (unsigned)json_get_int(o, "python", 0);
 	frames_of(json_get(o, "stack"), a, &s);

@@ -95,23 +95,22 @@ static void look(struct watched *w, struct arena *kept, bool is_last)
 		return;
 	for (int i = 0; i < (is_last ? LAST_TRIES : 1) && !is_seen; i++)
 		is_seen = py_look(&w->p, a, &stack, &e) == 0;
-	if (!is_seen) {
-		if (is_last && !w->s->n)
+	if (!is_seen) { /* which says nothing about whether it moves */
+		if (is_last)
 			unread(w, kept, &e);
-		w->moves = w->own_moves = true; /* it changes too fast, or is gone */
 		return;
 	}
-	seen.frames = stack.n ? stack.threads[0].frames : NULL;
-	seen.n = stack.n ? stack.threads[0].n : 0;
+	seen.frames = stack.frames;
+	seen.n = stack.n;
 	stand_classify(&seen);
-	now = (struct glance){.mark = stack.n ? stack.threads[0].mark : 0, .own = own_mark(&seen)};
+	now = (struct glance){.mark = stack.mark, .own = own_mark(&seen)};
 	if (!w->has_first)
 		w->first = now;
 	w->has_first = true;
 	w->moves |= now.mark != w->first.mark;
 	w->own_moves |= now.own != w->first.own;
 	if (is_last) {
-		w->s->threads = stack.n;
+		w->s->threads = stack.threads;
 		w->s->frames = seen.frames;
 		w->s->n = seen.n;
 	}
@@ -123,7 +122,7 @@ static void begin(struct watched *w, struct stand *s, struct arena *a)
 	struct err e = {0};
 
 	*w = (struct watched){.s = s};
-	if (process_stat(arena_printf(a, "/proc/%d/stat", (int)s->pid), &at))
+	if (process_stat(thread_path(a, s->pid, "stat"), &at))
 		w->ticks = at.ticks;
 	w->switches = switches_of(a, s->pid);
 	w->is_open = py_open(s->pid, a, &w->p, &e) == 0;
@@ -142,22 +141,33 @@ static void note_state(struct watched *w, struct arena *a)
 	}
 }
 
+/* Who waits for others may look again and again whether they are there, and gets on only when it
+ * leaves that; where groups are made, in Python's own code. */
+static bool has_moved(const struct watched *w, bool wakes)
+{
+	switch (w->s->kind) {
+	case STAND_MEETING:
+		return w->own_moves;
+	case STAND_COLLECTIVE:
+	case STAND_DEVICE:
+		return w->moves;
+	default:
+		return w->moves || wakes;
+	}
+}
+
 static void end(struct watched *w, double seconds, struct arena *a)
 {
 	struct stand *s = w->s;
 	struct process at = {0};
 
-	if (process_stat(arena_printf(a, "/proc/%d/stat", (int)s->pid), &at) &&
-	    at.ticks >= w->ticks && seconds > 0)
+	if (process_stat(thread_path(a, s->pid, "stat"), &at) && at.ticks >= w->ticks &&
+	    seconds > 0)
 		s->busy = (double)(at.ticks - w->ticks) / (double)sysconf(_SC_CLK_TCK) / seconds;
 	else if (!at.state && !s->unread)
 		s->unread = arena_printf(a, "process %d has ended", (int)s->pid);
 	s->seconds = seconds;
-	/* where groups are made it looks again and again whether all are there, and gets on only
-	 * when it leaves that */
-	s->moved = s->kind == STAND_MEETING
-			   ? w->own_moves
-			   : w->moves || switches_of(a, s->pid) - w->switches > WAKES * seconds;
+	s->moved = has_moved(w, switches_of(a, s->pid) - w->switches > WAKES * seconds);
 	s->wchan = wchan_of(a, s->pid);
 	if (w->kernel < LOOKS && s->state == 'D')
 		s->state = 'S'; /* for a moment: it reads or writes, and gets on */
@@ -209,8 +219,8 @@ static void add_workers(struct stand *s, const struct rank_process *r, struct ar
 		if (py_open(w->pid, a, &p, &ignored) || py_look(&p, a, &stack, &ignored) ||
 		    !stack.n)
 			continue;
-		its.frames = stack.threads[0].frames;
-		its.n = stack.threads[0].n;
+		its.frames = stack.frames;
+		its.n = stack.n;
 		stand_classify(&its);
 		if (its.n)
 			w->own = its.frames[its.own < its.n ? its.own : 0];
@@ -227,6 +237,7 @@ void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list
 						   .rank = ranks->v[i].rank,
 						   .size = ranks->v[i].size,
 						   .local_size = ranks->v[i].local_size,
+						   .present = ranks->v[i].present,
 						   .is_guessed = ranks->v[i].is_guessed,
 						   .pid = ranks->v[i].pid,
 						   .wchan = ""};
@@ -247,10 +258,12 @@ void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list
 		struct stand *s = &ret->v[i];
 
 		stand_classify(s);
-		end(&all[i], (double)(now_ns() - began) / (double)NS_PER_S, a);
 		if (s->own < s->n)
 			s->line = source_line(a, s->pid, &s->frames[s->own]);
-		stand_classify(s); /* the line may say more */
+		if (s->n)
+			s->inner = source_line(a, s->pid, s->frames);
+		stand_classify(s); /* the lines may say more */
+		end(&all[i], (double)(now_ns() - began) / (double)NS_PER_S, a);
 		add_workers(s, &ranks->v[i], a);
 	}
 }

@@ -33,17 +33,15 @@ static void one(const struct stack_verdict *v, struct report *r)
 
 /* --- the table -------------------------------------------------------------------- */
 
-/* What the kernel says of its main thread, and how busy all of it is. */
+/* What the kernel says of its main thread. */
 static const char *state(struct arena *a, const struct stand *s)
 {
-	enum { BUSY_PERCENT = 20 };
-
-	if (s->state == 'D')
+	if (s->state == 'D' && !s->moved)
 		return *s->wchan ? arena_printf(a, "stuck in the kernel: %s", s->wchan)
 				 : "stuck in the kernel";
 	if (s->state == 'T' || s->state == 't')
 		return "stopped";
-	return s->busy * 100 >= BUSY_PERCENT ? "works" : "waits";
+	return stand_works(s) ? "works" : "waits";
 }
 
 static const char *moving(const struct spot *p)

@@ -15,8 +15,9 @@ const char *stacks_who(struct arena *a, const stand_set *set)
 	names = say_ranks(a, v, set->n);
 	if (set->n > 1)
 		return names;
-	return first->host ? arena_printf(a, "%s (%s, pid %d)", names, first->host, (int)first->pid)
-			   : arena_printf(a, "%s (pid %d)", names, (int)first->pid);
+	return arena_printf(a, "%s (%s%spid %d%s)", names, first->host ?: "",
+			    first->host ? ", " : "", (int)first->pid,
+			    first->is_guessed && first->size > 1 ? ", by the order of pids" : "");
 }
 
 const char *stacks_place(struct arena *a, const struct py_frame *f)

@@ -107,6 +107,39 @@ below() { # the ranks of this test alone: others may run beside it
     [[ $output == *"of 3 ranks only 2 are there, ranks 0 and 1; the processes of the others have ended"* ]]
 }
 
+@test "one rank's process alone: the others are counted, and not said to have ended" {
+    job 3 plain
+    run -0 --separate-stderr "$why" --stacks="$(sed -n 2p pids)"
+    [[ $output == *"rank 1 (pid $(sed -n 2p pids)) is in all_reduce"* && $output != *"have ended"* ]]
+}
+
+@test "a rank's wrapper is none, its busy thread no life, and 300 threads hide it not" {
+    cat >wrap.py <<'END'
+import subprocess, sys
+subprocess.run([sys.executable, "threads.py", "astray"])
+END
+    cat >threads.py <<'END'
+import os, threading, time
+def count():
+    n = 0
+    while True:
+        n += 1
+def idle():
+    time.sleep(600)
+if os.environ["RANK"] == "1":
+    for i in range(300):
+        threading.Thread(target=idle, daemon=True).start()
+    threading.Thread(target=count, daemon=True).start()
+exec(compile(open("train.py").read(), "train.py", "exec"))
+END
+    rank 0 2 2 /usr/bin/python3 wrap.py
+    rank 1 2 2 /usr/bin/python3 wrap.py
+    wait_for 20 test -e at.0
+    wait_for 20 test -e at.1
+    below 1
+    [[ $output == *"rank 1 (pid "*") is in load (train.py:7"*" and did not move for 2 s; rank 0 (pid "*") waits in all_reduce (train.py:11)"* ]]
+}
+
 @test "of every Python that is here" {
     local python n=0
     for python in $(compgen -c python3 | grep -xE 'python3(\.[0-9]+)?' | sort -u); do

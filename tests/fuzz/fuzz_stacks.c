@@ -6,11 +6,13 @@
 
 static void tables(const uint8_t *data, size_t n)
 {
+	static const int firsts[] = {1, 0, INT32_MAX, INT32_MIN};
 	struct py_layout l;
 
 	for (int64_t at = -2; at < 64; at += 2)
 		for (enum line_table form = LINES_STEPS; form <= LINES_LOCATIONS; form++)
-			(void)line_of(form, data, n, 1, at);
+			for (size_t k = 0; k < ARRAY_LEN(firsts); k++)
+				(void)line_of(form, data, n, firsts[k], at);
 	if (layout_told(data, n, &l) && (l.version < 0x030d || l.version > 0x030e))
 		abort();
 }

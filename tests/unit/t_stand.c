@@ -188,6 +188,7 @@ static void a_rank_that_has_ended_is_missed(void **state UNUSED)
 
 	add(&j, AT(all_reduce))->local_size = 2;
 	j.all.v[0].size = 2;
+	j.all.v[0].present = 1;
 	assert_string_equal(
 		brief(&j),
 		"of 2 ranks only 1 is there, rank 0 (pid 100); the processes of the others "
@@ -227,6 +228,85 @@ static void who_moves_hangs_not(void **state UNUSED)
 	assert_non_null(strstr(brief(&j), "and gets on"));
 }
 
+/* Who was asked for alone is no proof that the others have ended. */
+static void others_of_its_host_are_counted(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce))->local_size = 2;
+	j.all.v[0].size = 2;
+	j.all.v[0].present = 2;
+	assert_null(strstr(brief(&j), "have ended"));
+}
+
+static void of_each_host_its_own_are_counted(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	for (int i = 0; i < 3; i++) {
+		struct stand *s = add(&j, AT(all_reduce));
+
+		s->host = i < 2 ? "h0" : "h1";
+		s->local_size = 2;
+		s->present = i < 2 ? 2 : 1;
+		s->size = 4;
+	}
+	assert_non_null(
+		strstr(brief(&j), "of 2 ranks on h1 only 1 is there, rank 2 (h1, pid 102)"));
+}
+
+static void one_collective_in_two_places_is_one(void **state UNUSED)
+{
+	static struct py_frame first[] = {
+		IN("barrier"), {"prepare", "/home/me/train.py", 10}, MAIN};
+	static struct py_frame rest[] = {IN("barrier"), {"prepare", "/home/me/train.py", 20}, MAIN};
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(first));
+	add(&j, AT(rest));
+	add(&j, AT(rest));
+	assert_null(strstr(brief(&j), "different collectives"));
+}
+
+/* It works, or does what takes its time: that is no proof. */
+static void who_works_is_not_accused(void **state UNUSED)
+{
+	static struct py_frame saving[] = {{"save", TORCH "serialization.py", 440}, MAIN};
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce));
+	add(&j, AT(own))->busy = 0.9;
+	assert_non_null(strstr(brief(&j), "is in tokenize (data.py:7), and works; rank 0"));
+	put(&j, 1, AT(saving));
+	assert_non_null(strstr(brief(&j), "at a checkpoint"));
+}
+
+static void a_rank_that_is_there_twice_makes_nothing_sure(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce))->size = 2;
+	add(&j, AT(own))->rank = 0;
+	j.all.v[1].size = 2;
+	assert_string_equal(brief(&j),
+			    "rank 0 is there twice (pids 100 and 101): left by an earlier "
+			    "run, or of another job that is called alike; nothing is sure "
+			    "then");
+}
+
+static void loading_from_a_slow_disk_is_not_stuck(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	for (int i = 0; i < 2; i++) {
+		struct stand *s = add(&j, AT(own));
+
+		s->state = 'D';
+		s->moved = true;
+	}
+	assert_null(brief(&j));
+}
+
 static void whose_memory_is_not_ours_is_said(void **state UNUSED)
 {
 	AUTO(job_done) struct job j = {0};
@@ -260,6 +340,26 @@ static void a_programs_own_frame_is_found(void **state UNUSED)
 	assert_int_equal(s.kind, STAND_ENDING); /* no frame is left */
 }
 
+/* A module of one's own may be called pdb; a program may be run by a debugger, and imported. */
+static void what_runs_a_program_is_not_what_it_does(void **state UNUSED)
+{
+	struct py_frame mine[] = {{"interaction", "/home/me/data/pdb.py", 3}, MAIN};
+	struct py_frame run[] = {
+		{"load", "/home/me/data.py", 3},
+		MAIN,
+		{"_call_with_frames_removed", "<frozen importlib._bootstrap>", 228},
+		{"run_file", "/opt/lib/python3.12/site-packages/debugpy/server/cli.py", 9},
+	};
+	struct stand s = AT(mine);
+
+	stand_classify(&s);
+	assert_int_equal(s.kind, STAND_ELSEWHERE);
+	s = AT(run);
+	stand_classify(&s);
+	assert_int_equal(s.kind, STAND_ELSEWHERE);
+	assert_int_equal(s.own, 0);
+}
+
 static void a_number_comes_from_the_gpu(void **state UNUSED)
 {
 	struct stand s = AT(own);
@@ -268,6 +368,12 @@ static void a_number_comes_from_the_gpu(void **state UNUSED)
 	stand_classify(&s);
 	assert_int_equal(s.kind, STAND_DEVICE);
 	assert_true(stand_waits(&s));
+	s = AT(loading); /* no line of one's own says it: the innermost does */
+	s.frames = (struct py_frame[]){{"GradScaler.step", TORCH "amp/grad_scaler.py", 9}, MAIN};
+	s.n = 2;
+	s.inner = "return sum(v.item() for v in found_inf)";
+	stand_classify(&s);
+	assert_int_equal(s.kind, STAND_DEVICE);
 }
 
 static void a_document_brings_it_all(void **state UNUSED)
@@ -314,8 +420,15 @@ int main(void)
 		cmocka_unit_test(a_rank_that_has_ended_is_missed),
 		cmocka_unit_test(plain_reasons_come_first),
 		cmocka_unit_test(who_moves_hangs_not),
+		cmocka_unit_test(others_of_its_host_are_counted),
+		cmocka_unit_test(of_each_host_its_own_are_counted),
+		cmocka_unit_test(one_collective_in_two_places_is_one),
+		cmocka_unit_test(who_works_is_not_accused),
+		cmocka_unit_test(a_rank_that_is_there_twice_makes_nothing_sure),
+		cmocka_unit_test(loading_from_a_slow_disk_is_not_stuck),
 		cmocka_unit_test(whose_memory_is_not_ours_is_said),
 		cmocka_unit_test(a_programs_own_frame_is_found),
+		cmocka_unit_test(what_runs_a_program_is_not_what_it_does),
 		cmocka_unit_test(a_number_comes_from_the_gpu),
 		cmocka_unit_test(a_document_brings_it_all),
 	};
