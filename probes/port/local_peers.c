@@ -12,10 +12,22 @@ static uint8_t *bytes_of(union addr *a, unsigned *ret_bits)
 	return v4 ? (uint8_t *)&a->v4.sin_addr : a->v6.sin6_addr.s6_addr;
 }
 
+/* The network's own address, and the one that all of it hears, are no host's. */
+static bool is_host(union addr peer, unsigned prefix)
+{
+	unsigned bits, ones = 0;
+	const uint8_t *b = bytes_of(&peer, &bits);
+
+	for (unsigned i = prefix; i < bits; i++)
+		ones += b[i / 8] >> (7 - i % 8) & 1;
+	return prefix + 2 > bits || (ones > 0 && (bits == 128 || ones < bits - prefix));
+}
+
 static void add(const struct local *l, peer_sample *to, union addr peer)
 {
 	addr_set_port(&peer, 0);
-	if (to->n == PEER_SAMPLE || addr_equal(&peer, &l->s.addr->addr))
+	if (to->n == PEER_SAMPLE || addr_equal(&peer, &l->s.addr->addr) ||
+	    !is_host(peer, l->s.addr->prefix))
 		return;
 	for (size_t i = 0; i < to->n; i++)
 		if (addr_equal(&peer, &to->v[i]))

@@ -232,9 +232,9 @@ static void take_no_way_back(struct mesh *m, size_t me)
 		const struct mesh_cell *to = mesh_at(m, me, i);
 		struct mesh_cell *from = mesh_at(m, i, me);
 
-		if (from->bad < m->nodes[me].ports.n) /* some of its answers came */
-			continue;
+		/* some of its answers came? Then it has a way back */
 		if (to->row && to->bad && is_unexplained(from) &&
+		    from->bad >= m->nodes[me].ports.n &&
 		    (to->cause == CAUSE_NO_ROUTE || to->cause == CAUSE_OWN_ROUTE))
 			from->cause = CAUSE_NO_WAY_BACK;
 		if (to->own_path && to->cause == CAUSE_PATHS && !from->own_path && !from->rule &&

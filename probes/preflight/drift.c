@@ -125,7 +125,8 @@ static void name_odd(struct preflight *p, const struct drift_kind *k, const drif
 		bool more;
 
 		if (drift_alike(k, v, usual) || names_has(&said, v->host) ||
-		    ((k->type == RATE || k->type == ROOM) && v->number > usual->number))
+		    ((k->type == RATE || k->type == ROOM) && v->number > usual->number) ||
+		    (k->enough > 0 && v->number >= k->enough * usual->number))
 			continue;
 		more = k->type == COUNT && v->number > usual->number;
 		f = drift_note(p, k->key, k->subject, v->host);

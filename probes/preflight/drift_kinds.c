@@ -107,7 +107,7 @@ const struct drift_kind drift_kinds[] = {
 	ROW("shm", "/dev/shm", ROOM, ST_WARN,
 	    "sudo mount -o remount,size=50% /dev/shm   # docker: --shm-size; Kubernetes: an "
 	    "emptyDir of medium Memory; the others have %s",
-	    .part_of = "memory", .usual_part = 0.5),
+	    .part_of = "memory", .usual_part = 0.5, .enough = 0.45),
 	ROW("nofile", "open files", LIMIT, ST_WARN,
 	    "for u in '*' root; do echo \"$u - nofile %s\"; done | sudo tee "
 	    "/etc/security/limits.d/90-nofile.conf   # then log in "

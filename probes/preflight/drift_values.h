@@ -26,6 +26,7 @@ struct drift_kind {
 	const char *none;
 	const char *part_of; /* the key of the whole of which it is a part; or NULL */
 	double usual_part;   /* ... this one where nobody decided otherwise; 0: all of it */
+	double enough;	     /* of a ROOM: so much of what the others have; 0: all of it */
 	const char *more;    /* the key of a text that tells more of the odd one; or NULL */
 	/* what the others have, as the fix takes it; NULL: as it is */
 	const char *(*typed)(struct arena *a, const char *text);

@@ -28,10 +28,10 @@ unread() { # COMMAND...
     run -141 --separate-stderr unread own/windsock --quick
     [ -z "$stderr" ]
     run -1 --separate-stderr unread own/windsock --quick --report page.html
-    [ -z "$stderr" ]
+    [ "$stderr" = "windsock: report: page.html" ]
     grep -q '</html>' page.html
     run -1 --separate-stderr unread own/windsock --quick --json --report other.html
-    [ -z "$stderr" ]
+    [ "$stderr" = "windsock: report: other.html" ]
     grep -q '</html>' other.html
     printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >rsh
     chmod +x rsh
@@ -44,7 +44,7 @@ unread() { # COMMAND...
 @test "lists that cannot be written are said before the run, not after it" {
     touch file
     run -3 --separate-stderr own/windsock --quick --hosts na --nodes file/sub --rsh "touch $PWD/asked;"
-    [[ $stderr == *"cannot write file/passing_nodes.txt: folder file: "* ]]
+    [[ $stderr == *"cannot write file/sub: folder file: "* ]]
     run -2 --separate-stderr own/windsock --quick --hosts na --nodes '' --rsh "touch $PWD/asked;"
     [[ $stderr == *"--nodes: '' is no name of a folder"* ]]
     mkdir -p out/passing_nodes.txt

@@ -114,7 +114,7 @@ setup() {
     run -0 --separate-stderr "$BIN/windsock" diff run.json now.json
     [ -z "$stderr" ]
     run -0 --separate-stderr "$BIN/windsock" diff run.json run.json --report page.html # for its page
-    [ -z "$stderr" ]
+    [ "$stderr" = "windsock: report: page.html" ]
 }
 
 @test "a mistyped address where a word belongs is told as that" {

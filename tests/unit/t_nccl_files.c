@@ -308,8 +308,8 @@ static void a_network_that_only_a_plugin_has(void **state)
 	set(&p.b, "NCCL_NET", "AWS Libfabric", ENV);
 	assert_string_equal(check(&p.b, &fix), "lint.plugin:fail");
 	assert_string_equal(fix, "unset NCCL_NET_PLUGIN");
-	p.b.s.nccl.v[1].value = "ib";
-	assert_string_equal(check(&p.b, &fix), "lint.plugin:warn");
+	p.b.s.nccl.v[1].value = "ib"; /* which this one has not */
+	assert_string_equal(check(&p.b, &fix), "lint.net:fail lint.plugin:warn");
 	end(&p);
 }
 
