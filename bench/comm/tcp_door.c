@@ -1,13 +1,15 @@
 #include "bench/comm/tcp_door.h"
 
+#include "lib/core/units.h"
+
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 
-enum { STRANGERS_MAX = 64, SILENT_S = 30 };
+enum { STRANGERS_MAX = 64, PATIENCE_MS = 250 };
 
 struct stranger {
 	struct io io;
+	uint64_t since_ns;
 	struct tcp_door *door;
 	struct stranger *next; /* the one that came before it */
 	struct greeting got;
@@ -21,14 +23,6 @@ int tcp_tie(int fd, const char *device, struct err *e)
 		return 0;
 	err_sys(e, "cannot tie a connection to %s", device);
 	return err_hint(e, "Linux 5.7 or newer, or root");
-}
-
-/* Whoever comes speaks first: until then the kernel keeps it, if it can. */
-static void wait_for_words(int fd)
-{
-	int seconds = SILENT_S;
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof(seconds));
 }
 
 int tcp_door_open(const struct tcp_opts *o, int *ret_fd, struct err *e)
@@ -45,7 +39,6 @@ int tcp_door_open(const struct tcp_opts *o, int *ret_fd, struct err *e)
 		return errno == EADDRNOTAVAIL ? err_hint(e, "`ip -br address` has those of cards")
 					      : -1;
 	}
-	wait_for_words(fd);
 	*ret_fd = fd;
 	fd = -1;
 	return 0;
@@ -98,35 +91,56 @@ static void on_greeting(struct loop *l UNUSED, struct io *io, uint32_t events UN
 	}
 }
 
-static void make_room(struct tcp_door *d)
+static void open_again(struct loop *l, struct timer *t)
+{
+	struct tcp_door *d = CONTAINER_OF(t, struct tcp_door, room);
+	struct err ignored;
+
+	if (loop_add(l, &d->io, EPOLLIN, &ignored))
+		d->failed(d, "cannot wait for other ranks", errno);
+}
+
+/* False: there is none yet. Whoever knocks waits in the kernel until the oldest had its time: it
+ * may be one of ours, which a busy host has not let speak yet. */
+static bool make_room(struct tcp_door *d)
 {
 	struct stranger *oldest = d->strangers;
+	uint64_t now = now_ns(), until;
+	struct err ignored;
 
 	if (d->nstrangers < d->expected + STRANGERS_MAX)
-		return;
+		return true;
 	while (oldest->next)
 		oldest = oldest->next;
+	until = oldest->since_ns + PATIENCE_MS * NS_PER_MS;
+	if (now < until && !loop_arm(d->loop, &d->room, until - now, &ignored)) {
+		loop_del(d->loop, &d->io);
+		return false;
+	}
 	send_away(oldest);
+	return true;
 }
 
 static void on_knock(struct loop *l, struct io *io, uint32_t events UNUSED)
 {
 	struct tcp_door *d = CONTAINER_OF(io, struct tcp_door, io);
-	int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	struct stranger *s;
 	struct err ignored;
+	int fd;
 
+	if (!make_room(d))
+		return;
+	fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0 && errno != EAGAIN && tcp_scarce(errno))
 		d->failed(d, "cannot take a connection of another rank", errno);
 	if (fd < 0)
 		return;
-	make_room(d);
 	s = calloc(1, sizeof(*s));
 	if (!s) {
 		(void)close(fd);
 		return;
 	}
-	*s = (struct stranger){.door = d, .next = d->strangers};
+	*s = (struct stranger){.since_ns = now_ns(), .door = d, .next = d->strangers};
 	s->io = (struct io){.fd = fd, .ready = on_greeting};
 	d->strangers = s;
 	d->nstrangers++;
@@ -141,11 +155,14 @@ int tcp_door_watch(struct tcp_door *d, struct loop *l, struct err *e)
 {
 	d->loop = l;
 	d->io.ready = on_knock;
+	d->room.fire = open_again;
 	return loop_add(l, &d->io, EPOLLIN, e);
 }
 
 void tcp_door_leave(struct tcp_door *d)
 {
+	if (d->loop)
+		loop_disarm(d->loop, &d->room);
 	while (d->strangers)
 		send_away(d->strangers);
 }

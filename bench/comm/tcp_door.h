@@ -4,9 +4,9 @@
  * Private to bench/comm/tcp*.c: where the ranks above ours come in. Whoever
  * connects is a stranger until it has shown the key of our card, and nothing
  * else of a stranger is looked at. They cannot fill this host: beyond those
- * that are expected there may be a few, and the oldest makes room. Who comes
- * in speaks first: a rank that is slow to do so waits in the kernel, where no
- * stranger can send it away.
+ * that are expected there may be a few, and the oldest makes room. A rank that is
+ * slow to speak is not sent away for them: each stranger has its time first,
+ * and whoever knocks meanwhile waits in the kernel.
  */
 #include "bench/comm/tcp_cards.h"
 #include "lib/net/loop.h"
@@ -20,7 +20,8 @@ struct greeting {
 
 struct stranger;
 struct tcp_door {
-	struct io io; /* its descriptor stays the caller's */
+	struct io io;	   /* its descriptor stays the caller's */
+	struct timer room; /* armed: it is full, and closed until then */
 	struct loop *loop;
 	const unsigned char *key;
 	size_t expected; /* connections of ours that are still to come: the caller counts */

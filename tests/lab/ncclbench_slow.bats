@@ -118,11 +118,7 @@ leaf() {
 }
 
 @test "--pairs: where a shaper makes all lose, nobody is to be left out: a warning" {
-    for _ in 1 2 3 4; do # behind so slow a shaper a measurement may come to nothing
-        run --separate-stderr "$LAB" run 4 --rate 10mbit -- "$BIN/ncclbench" --hosts lab --pairs
-        ((status)) || break
-    done
-    [ "$status" = 0 ]
+    run -0 --separate-stderr "$LAB" run 4 --rate 10mbit -- "$BIN/ncclbench" --hosts lab --pairs
     [[ $output == *"# WARN pair.loss: no node stands out: "*" % of what goes between two is sent again: a rate limit"* ]]
     [[ $output != *"FAIL "* && $stderr != *--exclude* ]]
 }
