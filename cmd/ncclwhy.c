@@ -269,21 +269,19 @@ static bool is_plain(const struct config *c, const struct explanation *x)
 	       (!x->causes.n && (unstarted || sig == SIGINT || sig == SIGTERM || sig == SIGHUP));
 }
 
-static int look_there(struct app *app, const struct config *c, struct explanation *x, struct err *e)
+static struct there there_of(const struct app *app, const struct config *c)
 {
-	const struct confirm_ask q = {.hosts = &c->named,
-				      .given = c->hosts,
-				      .rsh = c->rsh,
-				      .files = &app->operands,
-				      .copy_self = c->copy_self,
-				      .keep = c->keep,
-				      .deadline_ns = app->common.deadline_ns};
-
-	return confirm_hosts(x, &q, app->report, e);
+	return (struct there){.hosts = &c->named,
+			      .given = c->hosts,
+			      .rsh = c->rsh,
+			      .copy_self = c->copy_self,
+			      .keep = c->keep,
+			      .deadline_ns = app->common.deadline_ns};
 }
 
 static int read_and_explain(struct app *app, struct config *c, struct why *w, struct err *e)
 {
+	const struct there there = there_of(app, c);
 	struct explanation x;
 	int failed = read_sources(app, c, w, e);
 
@@ -292,7 +290,7 @@ static int read_and_explain(struct app *app, struct config *c, struct why *w, st
 	explain(w, &app->arena, &x);
 	if (c->wrapped && !app->common.output && is_plain(c, &x))
 		return failed;
-	if (c->hosts && c->confirm && look_there(app, c, &x, e))
+	if (c->hosts && c->confirm && confirm_hosts(&x, &there, &app->operands, app->report, e))
 		failed = -1;
 	if (c->confirm && !c->hosts)
 		confirm(&x, app->common.deadline_ns, &app->arena);
@@ -304,19 +302,14 @@ static int read_and_explain(struct app *app, struct config *c, struct why *w, st
 static int run(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
+	const struct there there = there_of(app, c);
 	struct why *w;
 	int failed;
 
 	if (c->look)
 		return look_list(c->look, app->common.deadline_ns, app->report, e);
 	if (c->stacks && c->hosts)
-		return stacks_hosts(&(struct stacks_afar){.hosts = &c->named,
-							  .given = c->hosts,
-							  .rsh = c->rsh,
-							  .copy_self = c->copy_self,
-							  .keep = c->keep,
-							  .deadline_ns = app->common.deadline_ns},
-				    app->report, e);
+		return stacks_hosts(&there, app->report, e);
 	if (c->stacks)
 		return stacks_here(c->below, app->report, e);
 	if (c->live)

@@ -22,3 +22,12 @@ worked() {
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
+
+# Somebody listens on a port, takes everybody in and says nothing: into PORT and HOLDER, a process.
+hold_port() {
+    PORT=$(free_port)
+    python3 -c "import socket, time; s = socket.create_server(('', $PORT)); time.sleep(60)" 3>&- &
+    # shellcheck disable=SC2034 # who calls ends it
+    HOLDER=$!
+    wait_for 15 sh -c "ss -ltn | grep -q :$PORT"
+}

@@ -5,6 +5,7 @@
  * portcheck pays for.
  */
 #include "lib/cloud/ec2.h"
+#include "lib/core/utf8.h"
 #include "lib/report/json.h"
 
 enum { DEPTH = 32, NAME_SIZE = 64 };
@@ -149,15 +150,7 @@ static void add_code_point(struct text *t, unsigned long c)
 {
 	char s[4];
 
-	if (c < 0x80) {
-		text_addn(t, (char[]){c ? (char)c : '?'}, 1);
-		return;
-	}
-	s[0] = (char)(c < 0x800 ? 0xc0 | c >> 6 : c < 0x10000 ? 0xe0 | c >> 12 : 0xf0 | c >> 18);
-	s[1] = (char)(0x80 | (c < 0x800 ? c & 63 : c < 0x10000 ? c >> 6 & 63 : c >> 12 & 63));
-	s[2] = (char)(0x80 | (c < 0x10000 ? c & 63 : c >> 6 & 63));
-	s[3] = (char)(0x80 | (c & 63));
-	text_addn(t, s, c < 0x800 ? 2 : c < 0x10000 ? 3 : 4);
+	text_addn(t, s, utf8_put(c ? (uint32_t)c : '?', s));
 }
 
 /* "&lt;" and its kin; x->at is behind the "&". */

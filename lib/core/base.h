@@ -50,6 +50,15 @@ static inline bool ends_with(const char *s, const char *end)
 	return n >= len && !strcmp(s + n - len, end);
 }
 
+/* Is @s one of the @n words? */
+static inline bool is_among(const char *s, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (streq(s, words[i]))
+			return true;
+	return false;
+}
+
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atof gets localtime gmtime ctime
 
 #endif

@@ -15,10 +15,19 @@ pid_t parent_of(struct arena *a, pid_t pid)
 	return p && sscanf(p, ") %*c %d", &ppid) == 1 ? ppid : 0;
 }
 
+const char *environ_find(const char *text, size_t n, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+		if (starts_with(text + at, name) && text[at + len] == '=')
+			return text + at + len + 1;
+	return NULL;
+}
+
 /* As it was when its program began. */
 static const char *env_of(struct arena *a, pid_t pid, const char *name)
 {
-	const size_t len = strlen(name);
 	struct err ignored;
 	char *text;
 	size_t n;
@@ -26,10 +35,7 @@ static const char *env_of(struct arena *a, pid_t pid, const char *name)
 	if (file_read(arena_printf(a, "/proc/%d/environ", (int)pid), ENV_MAX, a, &text, &n,
 		      &ignored))
 		return NULL;
-	for (size_t at = 0; at < n; at += strlen(text + at) + 1)
-		if (starts_with(text + at, name) && text[at + len] == '=')
-			return text + at + len + 1;
-	return NULL;
+	return environ_find(text, n, name);
 }
 
 const char *lineage_env(struct arena *a, const char *name)

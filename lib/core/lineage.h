@@ -13,4 +13,7 @@ pid_t parent_of(struct arena *a, pid_t pid);
  */
 const char *lineage_env(struct arena *a, const char *name);
 
+/* The same of an environment as /proc has it: "A=1\0B=2\0", @n bytes and a NUL behind. */
+const char *environ_find(const char *text, size_t n, const char *name);
+
 #endif

@@ -62,3 +62,18 @@ const char *utf8_mend(struct arena *a, const char *s)
 	}
 	return t.s;
 }
+
+size_t utf8_put(uint32_t c, char ret[4])
+{
+	if (c < 0x80) {
+		ret[0] = (char)c;
+		return 1;
+	}
+	ret[0] = (char)(c < 0x800     ? 0xc0 | c >> 6
+			: c < 0x10000 ? 0xe0 | c >> 12
+				      : 0xf0 | (c >> 18 & 7));
+	ret[1] = (char)(0x80 | (c < 0x800 ? c & 63 : c < 0x10000 ? c >> 6 & 63 : c >> 12 & 63));
+	ret[2] = (char)(0x80 | (c < 0x10000 ? c & 63 : c >> 6 & 63));
+	ret[3] = (char)(0x80 | (c & 63));
+	return c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+}

@@ -15,6 +15,8 @@ size_t utf8_length(unsigned char first);
  * ends in NUL, 4 will do for @n.
  */
 size_t utf8_next(const char *s, size_t n, uint32_t *ret);
+/* The bytes of one character, how many of them there are. */
+size_t utf8_put(uint32_t c, char ret[4]);
 /* @s itself when it is UTF-8, else a copy with U+FFFD for every broken sequence. */
 const char *utf8_mend(struct arena *a, const char *s);
 

@@ -2,6 +2,7 @@
 
 #include "lib/core/arena.h"
 #include "lib/core/text.h"
+#include "lib/core/utf8.h"
 #include "lib/python/peek.h"
 #include "lib/python/runtime.h"
 
@@ -40,31 +41,6 @@ static uint64_t pointer(const struct py_process *p, uint64_t at, unsigned offset
 	return at ? peek_pointer(p->pid, at + offset) : 0;
 }
 
-static void add_utf8(struct text *t, uint32_t c)
-{
-	char b[4];
-
-	if (c < 0x80) {
-		b[0] = (char)c;
-		text_addn(t, b, 1);
-	} else if (c < 0x800) {
-		b[0] = (char)(0xc0 | c >> 6);
-		b[1] = (char)(0x80 | (c & 63));
-		text_addn(t, b, 2);
-	} else if (c < 0x10000) {
-		b[0] = (char)(0xe0 | c >> 12);
-		b[1] = (char)(0x80 | (c >> 6 & 63));
-		b[2] = (char)(0x80 | (c & 63));
-		text_addn(t, b, 3);
-	} else {
-		b[0] = (char)(0xf0 | (c >> 18 & 7));
-		b[1] = (char)(0x80 | (c >> 12 & 63));
-		b[2] = (char)(0x80 | (c >> 6 & 63));
-		b[3] = (char)(0x80 | (c & 63));
-		text_addn(t, b, 4);
-	}
-}
-
 /* A str; NULL: it is none. */
 static const char *string(const struct py_process *p, uint64_t at, struct arena *a)
 {
@@ -92,9 +68,10 @@ static const char *string(const struct py_process *p, uint64_t at, struct arena 
 	text_init(&t, a);
 	for (int64_t i = 0; i < head.length; i++) {
 		uint32_t c = 0;
+		char utf8[4];
 
 		memcpy(&c, raw + i * width, width); /* little-endian, as we are */
-		add_utf8(&t, c ? c : '?');
+		text_addn(&t, utf8, utf8_put(c ? c : '?', utf8));
 	}
 	return t.s;
 }
@@ -223,4 +200,19 @@ int py_look(const struct py_process *p, struct arena *a, struct py_stack *ret, s
 		return -1;
 	return err_set(e, ERR_SYS, "the stack of process %d changes faster than it can be read",
 		       (int)p->pid);
+}
+
+bool py_glance(pid_t pid, struct arena *a, struct py_stack *ret)
+{
+	struct err ignored = {0};
+	struct py_process p;
+
+	return !py_open(pid, a, &p, &ignored) && !py_look(&p, a, ret, &ignored) && ret->n > 0;
+}
+
+const char *py_bare_name(const char *function)
+{
+	const char *dot = strrchr(function, '.');
+
+	return dot ? dot + 1 : function;
 }

@@ -44,4 +44,9 @@ int py_open(pid_t pid, struct arena *a, struct py_process *ret, struct err *e) M
 int py_look(const struct py_process *p, struct arena *a, struct py_stack *ret,
 	    struct err *e) MUST_CHECK;
 
+/* Both, once, of what may be no Python at all. False: there is no stack. */
+bool py_glance(pid_t pid, struct arena *a, struct py_stack *ret);
+/* "Trainer.train": train */
+const char *py_bare_name(const char *function);
+
 #endif

@@ -5,7 +5,6 @@
 #include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
-#include "probes/iface/fleet.h"
 #include "probes/log/look.h"
 
 enum { MORE = 8, LESS = 14, ASKED = 5 };
@@ -155,13 +154,13 @@ static void conclude(struct cause *c, const struct verdict *v, struct arena *a)
 }
 
 /* For the same line once more. */
-static const char *mode(const struct confirm_ask *q, struct arena *a)
+static const char *mode(const str_list *files, struct arena *a)
 {
 	str_list words = {0};
 
 	*LIST_ADD(a, &words) = "--confirm";
-	for (size_t i = 0; i < q->files->n; i++)
-		*LIST_ADD(a, &words) = q->files->v[i];
+	for (size_t i = 0; i < files->n; i++)
+		*LIST_ADD(a, &words) = files->v[i];
 	*LIST_ADD(a, &words) = NULL;
 	return arena_printf(a, " %s", shell_quote_words(a, words.v));
 }
@@ -175,26 +174,11 @@ static const char *const *asked_there(struct arena *a)
 	return path && !access(path, X_OK) ? wanted : none;
 }
 
-int confirm_hosts(struct explanation *x, const struct confirm_ask *q, struct report *r,
-		  struct err *e)
+int confirm_hosts(struct explanation *x, const struct there *q, const str_list *files,
+		  struct report *r, struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
-	AUTO(carry_done) struct carry carry = {0};
 	struct arena *a = report_arena(r);
-	const struct carry_opts copy = {.hosts = q->hosts,
-					.rsh = q->rsh,
-					.programs = asked_there(a),
-					.keep = q->keep,
-					.deadline_ns = q->deadline_ns};
-	struct fleet f = {.command = "ncclwhy",
-			  .mode = mode(q, a),
-			  .carry = &carry,
-			  .given = q->given,
-			  .hosts = *q->hosts,
-			  .rsh = q->rsh,
-			  .deadline_ns = q->deadline_ns,
-			  .a = a,
-			  .report = r};
 	const char *list = questions(x, a);
 	str_list args = {0};
 
@@ -202,9 +186,7 @@ int confirm_hosts(struct explanation *x, const struct confirm_ask *q, struct rep
 		return 0;
 	*LIST_ADD(a, &args) = "--look";
 	*LIST_ADD(a, &args) = list;
-	if ((q->copy_self || q->keep) && carry_begin(&copy, a, &carry, e))
-		return -1;
-	if (fleet_ask(&f, &args, false, &all, e))
+	if (there_ask(q, mode(files, a), asked_there(a), &args, r, &all, e))
 		return -1;
 	for (size_t i = 0; i < x->causes.n && i < ASKED; i++) {
 		struct cause *c = &x->causes.v[i];

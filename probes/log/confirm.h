@@ -9,18 +9,12 @@
 #include "lib/cluster/hostlist.h"
 #include "lib/report/report.h"
 #include "probes/log/explain.h"
+#include "probes/log/there.h"
 
 void confirm(struct explanation *x, uint64_t deadline_ns, struct arena *a);
-struct confirm_ask {
-	const host_list *hosts;
-	const char *given, *rsh; /* as typed */
-	const str_list *files;	 /* for the same line once more */
-	bool copy_self, keep;
-	uint64_t deadline_ns;
-};
-/* The same over ssh or @rsh. A host that does not answer is a finding in @r. */
-int confirm_hosts(struct explanation *x, const struct confirm_ask *q, struct report *r,
-		  struct err *e) MUST_CHECK;
+/* The same on the job's hosts; @files: of the command line, for the same one once more. */
+int confirm_hosts(struct explanation *x, const struct there *q, const str_list *files,
+		  struct report *r, struct err *e) MUST_CHECK;
 /* What was seen, after the causes were told. */
 void confirm_tell(const struct explanation *x, struct report *r);
 

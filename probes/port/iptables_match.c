@@ -240,14 +240,6 @@ static void ask_way_back(struct ipt *r, const char *opt)
 	ipt_ask(r, key, cJSON_CreateFalse());
 }
 
-static bool is_among(const char *word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (streq(word, list[i]))
-			return true;
-	return false;
-}
-
 /* Modules whose options are known here, or that ask nothing. */
 static void ask_with(struct ipt *r, const char *opt)
 {

@@ -56,14 +56,6 @@ bool nft_stops_seldom(const struct nft_rule *r)
 }
 
 /* --- is it the same for all ports? -------------------------------------------------- */
-static bool is_among(const char *word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (streq(word, list[i]))
-			return true;
-	return false;
-}
-
 /* Of who sends, of the card or the clock; a mark, or a processor, may be another by the port. */
 static bool is_meta_alike(const char *key)
 {

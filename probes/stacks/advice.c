@@ -46,10 +46,9 @@ static const char *worker_of(const struct stand *s, struct arena *a)
 		const struct stand_worker *w = &s->workers[i];
 
 		if (w->own.function && !stand_is_library(w->own.file))
-			return arena_printf(a, "; its worker %d is in %s (%s)%s%s", (int)w->pid,
+			return arena_printf(a, "; its worker %d is in %s (%s)%s", (int)w->pid,
 					    w->own.function, stacks_place(a, &w->own),
-					    w->state == 'D' ? ", stuck in the kernel " : "",
-					    w->state == 'D' ? w->wchan : "");
+					    stacks_stuck(a, w));
 	}
 	return "";
 }

@@ -57,14 +57,6 @@ static const struct known {
 	{"/concurrent/futures/thread.py", "_python_exit", STAND_ENDING},
 };
 
-/* "Trainer.train": train */
-static const char *bare(const char *function)
-{
-	const char *dot = strrchr(function, '.');
-
-	return dot ? dot + 1 : function;
-}
-
 static bool is_file(const char *file, const char *of)
 {
 	if (*of == '<')
@@ -76,7 +68,7 @@ static const struct known *find(const struct py_frame *f)
 {
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (is_file(f->file, known[i].file) &&
-		    (!known[i].function || streq(bare(f->function), known[i].function)))
+		    (!known[i].function || streq(py_bare_name(f->function), known[i].function)))
 			return &known[i];
 	return NULL;
 }
@@ -84,10 +76,11 @@ static const struct known *find(const struct py_frame *f)
 /* What the program called: all_gather_object, which is made of an all_gather. */
 static const char *called(const struct stand *s, size_t from, bool *ret_meets)
 {
-	const char *name = bare(s->frames[from].function);
+	const char *name = py_bare_name(s->frames[from].function);
 
 	for (size_t i = from; i < s->n; i++) {
-		const char *file = s->frames[i].file, *function = bare(s->frames[i].function);
+		const char *file = s->frames[i].file,
+			   *function = py_bare_name(s->frames[i].function);
 		bool is_wrapper = ends_with(file, "/torch/distributed/c10d_logger.py");
 		const struct known *k = is_wrapper ? NULL : find(&s->frames[i]);
 

@@ -200,10 +200,7 @@ static bool is_message(const struct stand *s)
 					    "send_object_list",
 					    "recv_object_list"};
 
-	for (size_t i = 0; s->what && i < ARRAY_LEN(calls); i++)
-		if (streq(s->what, calls[i]))
-			return true;
-	return false;
+	return s->what && is_among(s->what, calls, ARRAY_LEN(calls));
 }
 
 static bool is_in_collective(const struct stand *s)

@@ -3,6 +3,7 @@
 #include "lib/cluster/world.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/lineage.h"
 #include "lib/python/runtime.h"
 #include "lib/python/stack.h"
 #include "probes/stacks/spawned.h"
@@ -35,12 +36,8 @@ struct environment {
 static const char *get(const char *name, void *arg)
 {
 	const struct environment *e = arg;
-	size_t len = strlen(name);
 
-	for (size_t at = 0; at < e->n; at += strlen(e->text + at) + 1)
-		if (starts_with(e->text + at, name) && e->text[at + len] == '=')
-			return e->text + at + len + 1;
-	return NULL;
+	return environ_find(e->text, e->n, name);
 }
 
 /* Its network, for a job that meets on loopback: containers of one host may each have one. */
@@ -123,20 +120,10 @@ static bool hands_over(pid_t pid)
 	static const char *const waits[] = {"wait", "_wait", "_try_wait", "communicate",
 					    "_communicate"};
 	AUTO(arena_done) struct arena a = {0};
-	struct py_process p;
 	struct py_stack stack;
-	struct err ignored = {0};
 
-	if (py_open(pid, &a, &p, &ignored) || py_look(&p, &a, &stack, &ignored) || !stack.n)
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
-		const char *name = stack.frames[0].function, *dot = strrchr(name, '.');
-
-		if (ends_with(stack.frames[0].file, "/subprocess.py") &&
-		    streq(dot ? dot + 1 : name, waits[i]))
-			return true;
-	}
-	return false;
+	return py_glance(pid, &a, &stack) && ends_with(stack.frames->file, "/subprocess.py") &&
+	       is_among(py_bare_name(stack.frames->function), waits, ARRAY_LEN(waits));
 }
 
 /* The first of a rank's processes that is Python is the rank, and the others work for it. */

@@ -5,44 +5,32 @@
 #include "lib/python/runtime.h"
 #include "lib/python/stack.h"
 
-enum { WORDS_MAX = 1 << 20, MAPS_MAX = 16 << 20 };
+enum { FILE_MAX = 16 << 20 };
+
+/* Does the file of it in /proc hold these words? */
+static bool holds(pid_t pid, const char *file, const char *words)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct err ignored;
+	char *text;
+	size_t n;
+
+	return file_read(arena_printf(&a, "/proc/%d/%s", (int)pid, file), FILE_MAX, &a, &text, &n,
+			 &ignored) == 0 &&
+	       memmem(text, n, words, strlen(words)) != NULL;
+}
 
 /* multiprocessing's "python -c from multiprocessing.spawn import spawn_main; ..." */
-static bool is_spawned(pid_t pid)
-{
-	AUTO(arena_done) struct arena scratch = {0};
-	struct arena *a = &scratch;
-	struct err ignored;
-	char *words;
-	size_t n;
-
-	return file_read(arena_printf(a, "/proc/%d/cmdline", (int)pid), WORDS_MAX, a, &words, &n,
-			 &ignored) == 0 &&
-	       memmem(words, n, "spawn_main(", strlen("spawn_main(")) != NULL;
-}
-
-static bool has_torch(pid_t pid)
-{
-	AUTO(arena_done) struct arena scratch = {0};
-	struct arena *a = &scratch;
-	struct err ignored;
-	char *maps;
-	size_t n;
-
-	return file_read(arena_printf(a, "/proc/%d/maps", (int)pid), MAPS_MAX, a, &maps, &n,
-			 &ignored) == 0 &&
-	       strstr(maps, "/libtorch") != NULL;
-}
+static bool is_spawned(pid_t pid) { return holds(pid, "cmdline", "spawn_main("); }
+static bool has_torch(pid_t pid) { return holds(pid, "maps", "/libtorch"); }
 
 /* A DataLoader's: it has no rank. */
 static bool is_worker(pid_t pid)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct py_process p;
 	struct py_stack stack;
-	struct err ignored = {0};
 
-	if (py_open(pid, &a, &p, &ignored) || py_look(&p, &a, &stack, &ignored))
+	if (!py_glance(pid, &a, &stack))
 		return false;
 	for (size_t i = 0; i < stack.n; i++)
 		if (ends_with(stack.frames[i].file, "/torch/utils/data/_utils/worker.py"))

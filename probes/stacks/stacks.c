@@ -2,7 +2,6 @@
 
 #include "lib/core/interrupt.h"
 #include "lib/report/json.h"
-#include "probes/iface/fleet.h"
 #include "probes/stacks/judge.h"
 #include "probes/stacks/take.h"
 
@@ -84,32 +83,16 @@ static void gather(const struct answers *from, struct arena *a, stand_list *ret)
 	}
 }
 
-int stacks_hosts(const struct stacks_afar *q, struct report *r, struct err *e)
+int stacks_hosts(const struct there *q, struct report *r, struct err *e)
 {
+	static const char *const alone[] = {NULL};
 	AUTO(answers_done) struct answers all = {0};
-	AUTO(carry_done) struct carry carry = {0};
 	struct arena *a = report_arena(r);
-	const struct carry_opts copy = {.hosts = q->hosts,
-					.rsh = q->rsh,
-					.programs = (const char *const[]){NULL},
-					.keep = q->keep,
-					.deadline_ns = q->deadline_ns};
-	struct fleet f = {.command = "ncclwhy",
-			  .mode = " --stacks",
-			  .carry = &carry,
-			  .given = q->given,
-			  .hosts = *q->hosts,
-			  .rsh = q->rsh,
-			  .deadline_ns = q->deadline_ns,
-			  .a = a,
-			  .report = r};
 	stand_list stands = {0};
 	str_list args = {0};
 
 	*LIST_ADD(a, &args) = "--stacks";
-	if ((q->copy_self || q->keep) && carry_begin(&copy, a, &carry, e))
-		return -1;
-	if (fleet_ask(&f, &args, false, &all, e))
+	if (there_ask(q, " --stacks", alone, &args, r, &all, e))
 		return -1;
 	gather(&all, a, &stands);
 	if (!stands.n)

@@ -5,8 +5,8 @@
  * it: the Python stacks of all of them, compared. On this host, or on those of
  * the job, each of which is asked for its own.
  */
-#include "lib/cluster/hostlist.h"
 #include "lib/report/report.h"
+#include "probes/log/there.h"
 
 /* @below: only what this process started, and itself; 0: all ranks of this host. ERR_ABSENT: there
  * are none. */
@@ -16,13 +16,6 @@ int stacks_here(pid_t below, struct report *r, struct err *e) MUST_CHECK;
  * nothing that is known. It takes two seconds. */
 const char *stacks_brief_of(pid_t below, struct arena *a, const char **ret_fix);
 
-struct stacks_afar {
-	const host_list *hosts;
-	const char *given; /* --hosts, as typed */
-	const char *rsh;
-	bool copy_self, keep;
-	uint64_t deadline_ns;
-};
-int stacks_hosts(const struct stacks_afar *q, struct report *r, struct err *e) MUST_CHECK;
+int stacks_hosts(const struct there *q, struct report *r, struct err *e) MUST_CHECK;
 
 #endif

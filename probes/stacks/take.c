@@ -207,23 +207,19 @@ static void add_workers(struct stand *s, const struct rank_process *r, struct ar
 	for (size_t i = 0; i < s->n_workers; i++) {
 		struct stand_worker *w = &s->workers[i];
 		struct process at = {0};
-		struct py_process p;
 		struct py_stack stack;
-		struct err ignored = {0};
 		struct stand its = {0};
 
 		w->pid = r->workers[i];
 		w->wchan = wchan_of(a, w->pid);
 		if (process_stat(thread_path(a, w->pid, "stat"), &at))
 			w->state = at.state;
-		if (py_open(w->pid, a, &p, &ignored) || py_look(&p, a, &stack, &ignored) ||
-		    !stack.n)
+		if (!py_glance(w->pid, a, &stack))
 			continue;
 		its.frames = stack.frames;
 		its.n = stack.n;
 		stand_classify(&its);
-		if (its.n)
-			w->own = its.frames[its.own < its.n ? its.own : 0];
+		w->own = its.frames[its.own < its.n ? its.own : 0];
 	}
 }
 

@@ -90,11 +90,11 @@ static const char *at(struct arena *a, const struct py_frame *f)
 
 static void worker(const struct stand_worker *w, struct report *r)
 {
+	struct arena *a = report_arena(r);
+
 	if (w->own.function)
-		report_remark(r, "its worker %d: %s  %s%s%s", (int)w->pid, w->own.function,
-			      at(report_arena(r), &w->own),
-			      w->state == 'D' ? ", stuck in the kernel " : "",
-			      w->state == 'D' ? w->wchan : "");
+		report_remark(r, "its worker %d: %s  %s%s", (int)w->pid, w->own.function,
+			      at(a, &w->own), stacks_stuck(a, w));
 }
 
 static void stack(const struct inquest *q, struct report *r)

@@ -91,3 +91,8 @@ const char *stacks_waiters(struct arena *a, const stand_set *set)
 	return arena_printf(a, "%s %s %s", stacks_who(a, set), set->n == 1 ? "waits" : "wait",
 			    where);
 }
+
+const char *stacks_stuck(struct arena *a, const struct stand_worker *w)
+{
+	return w->state == 'D' ? arena_printf(a, ", stuck in the kernel %s", w->wchan) : "";
+}

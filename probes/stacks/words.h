@@ -6,4 +6,7 @@
 const char *stacks_place(struct arena *a, const struct py_frame *f); /* "train.py:88" */
 const char *stacks_doing(struct arena *a, const struct stand *s);    /* "waiting for data" */
 
+/* ", stuck in the kernel nfs_wait", or "" */
+const char *stacks_stuck(struct arena *a, const struct stand_worker *w);
+
 #endif

@@ -62,4 +62,29 @@ static inline void rules_and_packet(const char *rules, struct arena *a, struct n
 	addr_set_port(&p->to, 5);
 }
 
+struct nft_case {
+	const char *what, *rules; /* the last comma is taken off */
+	const char *from;
+	uint16_t port;
+	enum nft_verdict verdict;
+	bool perhaps;
+	const char *describe; /* NULL: not looked at */
+};
+
+static inline void expect_cases(const struct nft_case *cases, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft rules;
+		struct nft_packet p = packet_from(cases[i].from, cases[i].port);
+		const char *json = quoted(&a, cases[i].rules);
+		struct err e = {0};
+
+		if (nft_parse(json, strlen(json), &a, &rules, &e))
+			fail_msg("%s: %s: %s", cases[i].what, e.msg, json);
+		expect_verdict(&rules, &p, cases[i].what, cases[i].verdict, cases[i].perhaps,
+			       cases[i].describe, &a);
+	}
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include "lib/cluster/hostlist.h"
 #include "lib/core/log.h"
 #include "lib/core/text.h"
+#include "tests/unit/hosts_joined.h"
 
 static struct arena a;
 static struct err e;
@@ -17,20 +18,6 @@ static int free_arena(void **state UNUSED)
 {
 	arena_done(&a);
 	return 0;
-}
-
-/* "n1 n2:8": names and, where said, slots. */
-static char *joined(const host_list *l)
-{
-	struct text t;
-
-	text_init(&t, &a);
-	for (size_t i = 0; i < l->n; i++) {
-		text_addf(&t, "%s%s", i ? " " : "", l->v[i].name);
-		if (l->v[i].slots)
-			text_addf(&t, ":%u", l->v[i].slots);
-	}
-	return t.s;
 }
 
 static void reads_everybodys_hostfiles(void **state UNUSED)
@@ -58,7 +45,7 @@ static void reads_everybodys_hostfiles(void **state UNUSED)
 
 		if (hostfile_parse(rows[i][0], strlen(rows[i][0]), "hosts", &a, &got, &e) < 0)
 			fail_msg("'%s': %s", rows[i][0], e.msg);
-		assert_string_equal(joined(&got), rows[i][1]);
+		assert_string_equal(hosts_joined(&a, &got), rows[i][1]);
 	}
 }
 
@@ -112,11 +99,11 @@ static void a_line_for_each_slot(void **state UNUSED)
 		assert_int_equal(ftruncate(fd, 0), 0);
 		assert_true(pwrite(fd, rows[i][0], strlen(rows[i][0]), 0) > 0);
 		assert_int_equal(hosts_from_arg(path, &a, &got, &e), 0);
-		assert_string_equal(joined(&got), rows[i][1]);
+		assert_string_equal(hosts_joined(&a, &got), rows[i][1]);
 	}
 	assert_int_equal(close(fd) | unlink(path), 0);
 	assert_int_equal(hosts_from_arg("a,b,a,b", &a, &got, &e), 0);
-	assert_string_equal(joined(&got), "a b");
+	assert_string_equal(hosts_joined(&a, &got), "a b");
 }
 
 /* A name that is a file's here and a host's somewhere. */
@@ -145,7 +132,7 @@ static void what_is_a_file_here_and_reads_as_no_hosts_may_be_a_host(void **state
 		assert_null(strstr(e.hint, "for the host"));
 	}
 	assert_int_equal(hosts_from_arg("gpu7:1", &a, &got, &e), 0);
-	assert_string_equal(joined(&got), "gpu7:1");
+	assert_string_equal(hosts_joined(&a, &got), "gpu7:1");
 	assert_int_equal(unlink("gpu7") | unlink("gpu8") | chdir("/") | rmdir(dir), 0);
 }
 

@@ -10,6 +10,7 @@
 #include "lib/core/log.h"
 #include "lib/core/text.h"
 #include "lib/net/addr.h"
+#include "tests/unit/hosts_joined.h"
 
 enum { RANDOM_LISTS = 5000 };
 
@@ -20,20 +21,6 @@ static int free_arena(void **state UNUSED)
 {
 	arena_done(&a);
 	return 0;
-}
-
-/* "n1 n2:8": names and, where said, slots. */
-static char *joined(const host_list *l)
-{
-	struct text t;
-
-	text_init(&t, &a);
-	for (size_t i = 0; i < l->n; i++) {
-		text_addf(&t, "%s%s", i ? " " : "", l->v[i].name);
-		if (l->v[i].slots)
-			text_addf(&t, ":%u", l->v[i].slots);
-	}
-	return t.s;
 }
 
 /* The answers of `scontrol show hostnames` 22.05 where it gives a sane one. */
@@ -74,7 +61,7 @@ static void expands_as_slurm_does(void **state UNUSED)
 
 		if (hostlist_parse(rows[i][0], &a, &got, &e) < 0)
 			fail_msg("'%s': %s", rows[i][0], e.msg);
-		assert_string_equal(joined(&got), rows[i][1]);
+		assert_string_equal(hosts_joined(&a, &got), rows[i][1]);
 	}
 }
 
@@ -186,7 +173,7 @@ static void from_the_command_line(void **state UNUSED)
 	assert_true(fputs("b slots=4\na\nb slots=4\n", f) >= 0);
 	assert_int_equal(fclose(f), 0);
 	assert_int_equal(hosts_from_arg("hosts", &a, &got, &e), 0);
-	assert_string_equal(joined(&got), "b:8 a");
+	assert_string_equal(hosts_joined(&a, &got), "b:8 a");
 	assert_int_equal(hosts_from_arg("./hosts", &a, &got, &e), 0);
 	assert_int_equal(hosts_from_arg("host.txt", &a, &got, &e), -1);
 	assert_string_equal(e.msg, "cannot read host.txt: No such file or directory");
@@ -194,7 +181,7 @@ static void from_the_command_line(void **state UNUSED)
 	assert_int_equal(hosts_from_arg("hostfile", &a, &got, &e), -1);
 	assert_int_equal(hosts_from_arg("hostfile2,a.cfg", &a, &got, &e), 0);
 	assert_int_equal(hosts_from_arg("c,a,c,b,a,a", &a, &got, &e), 0);
-	assert_string_equal(joined(&got), "c a b");
+	assert_string_equal(hosts_joined(&a, &got), "c a b");
 	assert_int_equal(hosts_from_arg("./missing", &a, &got, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
 	assert_null(strstr(e.hint, "--")); /* `windsock on` takes them without an option */
@@ -217,7 +204,7 @@ static void from_the_command_line(void **state UNUSED)
 	assert_null(strstr(e.msg, "--hosts"));
 	assert_int_equal(setenv("WINDSOCK_HOSTS", "node[0-1]", 1), 0);
 	assert_int_equal(hosts_from_arg("lab", &a, &got, &e), 0);
-	assert_string_equal(joined(&got), "node0 node1");
+	assert_string_equal(hosts_joined(&a, &got), "node0 node1");
 	assert_int_equal(unlink("hosts") | chdir("/") | rmdir(dir), 0);
 }
 
@@ -278,7 +265,7 @@ static void folding_loses_nothing(void **state UNUSED)
 				  rand_r(&seed) % 9 ? "" : "a");
 		assert_int_equal(hostlist_parse(t.s, &a, &in, &e), 0);
 		assert_int_equal(hostlist_parse(hostlist_fold(&a, &in), &a, &out, &e), 0);
-		assert_string_equal(joined(&out), joined(&in));
+		assert_string_equal(hosts_joined(&a, &out), hosts_joined(&a, &in));
 		arena_done(&a);
 	}
 }
@@ -302,7 +289,7 @@ static int expand(char **expressions)
 
 	for (; *expressions; expressions++)
 		if (hostlist_parse(*expressions, &a, &got, &e) == 0)
-			printf("ok %s\n", joined(&got));
+			printf("ok %s\n", hosts_joined(&a, &got));
 		else
 			printf("no %s\n", e.msg);
 	return free_arena(NULL);

@@ -2,14 +2,7 @@
 #include "probes/port/firewall.h"
 #include "tests/unit/nft_rules.h"
 
-static const struct {
-	const char *what, *rules; /* the last comma is taken off */
-	const char *from;
-	uint16_t port;
-	enum nft_verdict verdict;
-	bool perhaps;
-	const char *describe; /* NULL: not looked at */
-} cases[] = {
+static const struct nft_case cases[] = {
 	{"nothing", "", "10.0.0.1", 1, NFT_ACCEPT, false, "no rule"},
 	{"a policy", INPUT("drop"), "10.0.0.1", 1, NFT_DROP, false, "policy drop of inet t in"},
 	{"a port", INPUT("accept") RULE("3", IS(DPORT, "29501") DROP), "10.0.0.1", 29501, NFT_DROP,
@@ -212,18 +205,7 @@ static const struct {
 static void verdicts(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(arena_done) struct arena a = {0};
-		AUTO(nft_done) struct nft n;
-		struct nft_packet p = packet_from(cases[i].from, cases[i].port);
-		const char *json = quoted(&a, cases[i].rules);
-		struct err e = {0};
-
-		if (nft_parse(json, strlen(json), &a, &n, &e))
-			fail_msg("%s: %s: %s", cases[i].what, e.msg, json);
-		expect_verdict(&n, &p, cases[i].what, cases[i].verdict, cases[i].perhaps,
-			       cases[i].describe, &a);
-	}
+	expect_cases(cases, ARRAY_LEN(cases));
 }
 
 /* Each base chain for itself, the card's too. */

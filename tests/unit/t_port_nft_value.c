@@ -2,14 +2,7 @@
  * part, several things at once; and whether what is not known is the same for all ports. */
 #include "tests/unit/nft_rules.h"
 
-static const struct {
-	const char *what, *rules; /* the last comma is taken off */
-	const char *from;
-	uint16_t port;
-	enum nft_verdict verdict;
-	bool perhaps;
-	const char *describe; /* NULL: not looked at */
-} cases[] = {
+static const struct nft_case cases[] = {
 	{"no first packet has a routing header, nor is it a fragment",
 	 INPUT("accept") RULE("3", IS("{'exthdr':{'name':'rt','field':'type'}}", "0") DROP) RULE(
 		 "4", IS("{'exthdr':{'name':'frag'}}", "true") DROP)
@@ -90,18 +83,7 @@ static const struct {
 static void verdicts(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(arena_done) struct arena a = {0};
-		AUTO(nft_done) struct nft n;
-		struct nft_packet p = packet_from(cases[i].from, cases[i].port);
-		const char *json = quoted(&a, cases[i].rules);
-		struct err e = {0};
-
-		if (nft_parse(json, strlen(json), &a, &n, &e))
-			fail_msg("%s: %s: %s", cases[i].what, e.msg, json);
-		expect_verdict(&n, &p, cases[i].what, cases[i].verdict, cases[i].perhaps,
-			       cases[i].describe, &a);
-	}
+	expect_cases(cases, ARRAY_LEN(cases));
 }
 
 /* What only perhaps stops one port, would it stop the others as well? */
