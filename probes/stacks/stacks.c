@@ -29,11 +29,9 @@ static int nobody(const struct rank_processes *p, pid_t below, struct err *e)
 		"WORLD_SIZE, or what srun or mpirun give");
 	if (p->no_python)
 		return err_hint(e, "%zu processes have a rank, and none is Python", p->no_python);
-	if (p->foreign)
-		return err_hint(e,
-				"the processes of %zu others could not be seen: as root (sudo) "
-				"they can",
-				p->foreign);
+	if (p->foreign && geteuid() != 0)
+		return err_hint(e, "%zu process%s of others could not be seen: root (sudo) can",
+				p->foreign, p->foreign == 1 ? "" : "es");
 	return err_hint(e, "on the job's hosts: ncclwhy --stacks --hosts a,b; of one process: "
 			   "ncclwhy --stacks=PID");
 }

@@ -292,4 +292,6 @@ END
     chmod 755 . && chmod o+x ..
     run -4 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$why" --stacks="$(sed -n 1p pids)"
     [[ $stderr == *"is a Python that we may look at"* ]]
+    run -4 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$why" --stacks
+    [[ $stderr == *"no rank of a job runs here"*" of others could not be seen: root (sudo) can"* ]]
 }
