@@ -41,16 +41,29 @@ static bool is_finding(struct arena *a, const char *news)
 	return reason_check(a, news, &told);
 }
 
+/* A library knows whose connection closed, and not why: who gave up waiting closes its own, too. */
+static bool knows_no_reason(const struct rank *r, int culprit)
+{
+	return culprit >= 0 && r->backend && r->backend->failed_check;
+}
+
+/* A library that waits in vain names nobody. */
+static bool names_nobody(const struct rank *r, int culprit)
+{
+	const char *check = failed_check(r);
+
+	return culprit < 0 && check && streq(check, "comm.progress");
+}
+
 /*
- * A library that waits in vain names nobody, and with a deadline below the heartbeat it gives up
- * before the rendezvous knows who is silent: for that word the rest of the heartbeat is waited.
+ * With a deadline below the heartbeat a library gives up before the rendezvous knows who is
+ * silent: for that word the rest of the heartbeat is waited.
  */
 static int patience_ms(const struct rank *r, int culprit)
 {
 	uint64_t beat = rdzv_heartbeat_ns(r->w->rdzv);
-	const char *check = failed_check(r);
 
-	if (culprit >= 0 || !check || !streq(check, "comm.progress") || r->w->world.size == 1 ||
+	if (!(knows_no_reason(r, culprit) || names_nobody(r, culprit)) || r->w->world.size == 1 ||
 	    beat <= r->deadline_ns)
 		return NEWS_MS;
 	beat += beat / 4 - r->deadline_ns; /* it is looked at now and then */
@@ -95,10 +108,11 @@ static bool is_no_ones(const struct rank *r)
 	return why == RDZV_INTERRUPTED || why == RDZV_UNABLE;
 }
 
-/* What the rendezvous knows of a death is more exact than a closed connection. */
+/* What the rendezvous knows of a death, or of a silence, is more exact than a closed connection. */
 static int find_culprit(const struct rank *r, const char *news, int culprit, struct err *e)
 {
-	bool counts = news && (culprit < 0 || strstr(news, "died: "));
+	bool counts = news && (culprit < 0 || strstr(news, "died: ") ||
+			       (knows_no_reason(r, culprit) && strstr(news, " has been silent ")));
 	int size = r->w->world.size, named = counts ? culprit_of(news, size) : -1;
 
 	if (counts)
