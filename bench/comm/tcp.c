@@ -192,7 +192,8 @@ static struct tcp *tcp_new(const struct tcp_opts *o)
 	t->waited_ns = calloc((size_t)o->size, sizeof(*t->waited_ns));
 	t->scratch = aligned_alloc(4096, TCP_BLOCK);
 	for (int i = 0; t->peers && i < o->size; i++)
-		t->peers[i] = (struct tcp_peer){.words = -1, .blames = -1, .closed = i == o->rank};
+		t->peers[i] = (struct tcp_peer){
+			.words = -1, .blames = -1, .deaf = -1, .closed = i == o->rank};
 	if (t->abort_fd >= 0 && t->peers && t->waited_ns && t->scratch)
 		return t;
 	tcp_free(t);

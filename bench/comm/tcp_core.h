@@ -58,6 +58,7 @@ struct tcp_peer {
 	bool left;	/* said goodbye */
 	bool closed;	/* its words end here; our own: always */
 	int blames;	/* the rank that it waited for in vain, -1: none */
+	int deaf;	/* the one that its data did not reach then, -1: none */
 };
 
 struct tcp {
@@ -215,5 +216,8 @@ const char *tcp_scarce(int error);
 
 /* --- tcp_wire.c --- */
 bool tcp_wire(const struct comm *c, int peer, struct comm_wire *ret);
+/* A peer whose host does not acknowledge what we send again and again (that of a stopped process
+ * does); -1: none. */
+int tcp_deaf_peer(const struct tcp *t);
 
 #endif

@@ -19,7 +19,8 @@ enum word {
 };
 struct words {
 	int32_t word, culprit;
-	char text[248];
+	int32_t deaf; /* whom the sender's data does not reach, -1: nobody it knows of */
+	char text[244];
 };
 
 static const uint64_t GRACE_NS = 500 * NS_PER_MS; /* for the words of those that still live */
@@ -50,8 +51,10 @@ static void tell_all(struct tcp *t, const struct words *w)
 
 static void tell(struct tcp *t, enum word word, int culprit, const char *text)
 {
-	struct words w = {.word = word, .culprit = culprit};
+	struct words w = {.word = word, .culprit = culprit, .deaf = -1};
 
+	if (word == WORD_WAITED)
+		w.deaf = t->peers[t->root->comm.rank].deaf = tcp_deaf_peer(t);
 	(void)snprintf(w.text, sizeof(w.text), "%s", text);
 	tell_all(t, &w);
 }
@@ -97,8 +100,10 @@ static int listen_to(struct tcp *t, int peer, struct words *w)
 	w->culprit = w->culprit >= 0 && w->culprit < t->npeers ? w->culprit : peer;
 	if (w->word == WORD_GOODBYE)
 		p->left = true;
-	if (w->word == WORD_WAITED)
+	if (w->word == WORD_WAITED) {
 		p->blames = w->culprit;
+		p->deaf = w->deaf < t->npeers ? w->deaf : -1;
+	}
 	return 1;
 }
 
@@ -209,9 +214,23 @@ static int trace(const struct tcp *t, int suspect)
 	return suspect;
 }
 
+/* All wait in a circle: between which two does it not go on? One of them whose data does not reach
+ * the other knows; else it is as good as any. */
+static int broken_link(const struct tcp *t, int suspect, int *ret_other)
+{
+	for (int i = 0; i < t->npeers; i++)
+		if (t->peers[i].deaf >= 0) {
+			*ret_other = t->peers[i].deaf;
+			return i;
+		}
+	*ret_other = t->peers[suspect].blames;
+	return suspect;
+}
+
 int tcp_fail_silent(struct tcp *t, int peer, struct err *e)
 {
 	char text[512], who[192], other[192];
+	int end;
 	struct unit_buf waited;
 
 	if (peer < 0)
@@ -221,13 +240,15 @@ int tcp_fail_silent(struct tcp *t, int peer, struct err *e)
 	peer = trace(t, peer);
 	(void)name(t, peer, who);
 	format_duration(&waited, t->deadline_ns);
-	if (t->peers[peer].closed && !t->peers[peer].left && t->peers[peer].blames < 0)
+	if (t->peers[peer].closed && !t->peers[peer].left && t->peers[peer].blames < 0) {
 		(void)snprintf(text, sizeof(text), "%s died: its connection closed", who);
-	else if (t->peers[peer].blames >= 0) /* alive, and waiting in a circle */
-		(void)snprintf(text, sizeof(text), "nothing passes between %s and %s", who,
-			       name(t, t->peers[peer].blames, other));
-	else
+	} else if (t->peers[peer].blames >= 0) { /* alive, and waiting in a circle */
+		peer = broken_link(t, peer, &end);
+		(void)snprintf(text, sizeof(text), "nothing passes between %s and %s",
+			       name(t, peer, who), name(t, end, other));
+	} else {
 		(void)snprintf(text, sizeof(text), "%s did nothing for %s", who, waited.s);
+	}
 	return fail(t, peer, t->peers[peer].closed, e, text);
 }
 
