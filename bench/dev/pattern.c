@@ -17,19 +17,25 @@ static uint64_t mix(uint64_t i, uint64_t rank, uint64_t seed)
 	return x ^ x >> 32;
 }
 
+/* One of @n numbers from 0, by the upper bits of @h: a division takes ten times as long. */
+static uint64_t one_of(uint64_t h, uint64_t n)
+{
+	return (uint64_t)((unsigned __int128)h * n >> 64);
+}
+
 static bool is_unsigned(enum dtype t) { return t == DT_UINT8 || t == DT_UINT32 || t == DT_UINT64; }
 
 /* From -limit (unsigned: 0) to limit. */
 static int64_t within(const struct pattern *p, uint64_t h, int64_t limit)
 {
-	int64_t v = (int64_t)(h >> 1) % (limit < INT64_MAX ? limit + 1 : INT64_MAX);
+	int64_t v = (int64_t)one_of(h, (uint64_t)limit + 1);
 
 	return h & 1 && !is_unsigned(p->type) ? -v : v;
 }
 
 static bool has_turn(const struct pattern *p, int rank, uint64_t i)
 {
-	return mix(i, 0, ~p->seed) % (uint64_t)p->ranks == (uint64_t)rank;
+	return one_of(mix(i, 0, ~p->seed), (uint64_t)p->ranks) == (uint64_t)rank;
 }
 
 /* All ranks' values are multiples of their number, so that the average is whole. */

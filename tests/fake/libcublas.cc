@@ -23,7 +23,7 @@ struct cublasContext {
 
 static bool mode(const char *name)
 {
-	const char *set = getenv("WINDSOCK_FAKE_CUBLAS");
+	static const char *const set = getenv("WINDSOCK_FAKE_CUBLAS");
 
 	return set && strcmp(set, name) == 0;
 }

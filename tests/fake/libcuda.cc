@@ -56,7 +56,7 @@
 
 bool fake_mode(const char *name)
 {
-	const char *set = getenv("WINDSOCK_FAKE_CUDA");
+	static const char *const set = getenv("WINDSOCK_FAKE_CUDA");
 
 	return set && strcmp(set, name) == 0;
 }
@@ -112,11 +112,13 @@ static bool advance(stream *s)
 	bool moved = false;
 
 	for (; !s->queue.empty(); moved = true) {
-		work next = s->queue.front();
+		work &first = s->queue.front();
 
-		if ((next.waits_for && next.waits_for->done < next.turn) ||
-		    (next.goes_on && !next.goes_on()) || (fake_mode("stall") && events_done >= 20))
+		if ((first.waits_for && first.waits_for->done < first.turn) ||
+		    (first.goes_on && !first.goes_on()) ||
+		    (fake_mode("stall") && events_done >= 20))
 			break;
+		work next = std::move(first);
 		s->queue.pop_front();
 		if (next.run)
 			next.run();

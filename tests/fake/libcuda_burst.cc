@@ -38,7 +38,7 @@ static std::set<std::pair<void *, const void *>> copied; /* since then: to, from
 
 static int option(const char *name)
 {
-	const char *set = getenv("WINDSOCK_FAKE_BURST");
+	static const char *const set = getenv("WINDSOCK_FAKE_BURST");
 	const char *at = set ? strstr(set, name) : nullptr;
 
 	return at && at[strlen(name)] == '='

@@ -47,7 +47,7 @@ struct cudnnConvolutionStruct {
 
 static bool mode(const char *name)
 {
-	const char *set = getenv("WINDSOCK_FAKE_CUDNN");
+	static const char *const set = getenv("WINDSOCK_FAKE_CUDNN");
 
 	return set && strcmp(set, name) == 0;
 }
