@@ -86,7 +86,7 @@ X
     printf 'TOOLS=%q LOGS=%q DEADLINE=7\n' "$PWD/tools" "$PWD/logs" >hooks/windsock.conf
     hangs='trap "" TERM; echo $BASHPID >>'"$PWD"'/left; exec sleep 60'
     stand_in timeout '[[ $* != *--budget* || -e '"$PWD"'/well ]] || { '"$hangs"'; }; exec /usr/bin/timeout "$@"'
-    stand_in logger "$hangs"
+    stand_in logger '[[ -e '"$PWD"'/well ]] || { '"$hangs"'; }'
     stand_in windsock 'echo 1..0; exit 3'
     stand_in scontrol 'exit 1'
     code=0
@@ -97,7 +97,7 @@ X
     : >well
     env -i SLURMD_NODENAME=n hooks/healthcheck
     exec {lock}>logs/healthcheck.n.lock
-    flock -n "$lock" || code=lock
+    flock -w 10 "$lock" || code=lock # what was just forked has yet to let go of it
     env -i SLURMD_NODENAME=n hooks/healthcheck
     xargs kill -KILL <left
     [ "$code" = 0 ]
