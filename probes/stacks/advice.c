@@ -25,6 +25,12 @@ static const struct {
 			     {"- it still loads modules: is the environment on a slow file system "
 			      "(NFS)? Copy it to the host's own disk",
 			      NULL}},
+	[STAND_IDLE] = {"idle",
+			{"- it was not given the step that the others are in, or came back from "
+			 "it: does its log have an error?",
+			 "- the process that hands out the work may hang itself: ncclwhy "
+			 "--stacks=PID of the engine",
+			 NULL}},
 	[STAND_ENDING] = {"ending",
 			  {"- it is through with its program, and the others are not: fewer "
 			   "batches there (drop_last=True, or with model.join()), an early return, "

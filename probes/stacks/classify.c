@@ -7,7 +7,8 @@ const char *const stand_words[STAND_KINDS] = {
 	[STAND_DEVICE] = "device",	 [STAND_DATA] = "data",
 	[STAND_SAVING] = "checkpoint",	 [STAND_COMPILING] = "compiling",
 	[STAND_IMPORTING] = "importing", [STAND_DEBUGGER] = "debugger",
-	[STAND_ENDING] = "ending",	 [STAND_ELSEWHERE] = "elsewhere",
+	[STAND_IDLE] = "idle",		 [STAND_ENDING] = "ending",
+	[STAND_ELSEWHERE] = "elsewhere",
 };
 
 /* The innermost frame that a row fits decides. A file "a/" is all of a folder. */
@@ -52,6 +53,7 @@ static const struct known {
 	{"/debugpy/", "do_wait_suspend", STAND_DEBUGGER},
 	{"/debugpy/", "_do_wait_suspend", STAND_DEBUGGER},
 	{"/IPython/terminal/debugger.py", "interaction", STAND_DEBUGGER},
+	{"/vllm/distributed/device_communicators/shm_broadcast.py", NULL, STAND_IDLE},
 	{"/threading.py", "_shutdown", STAND_ENDING},
 	{"/multiprocessing/util.py", "_exit_function", STAND_ENDING},
 	{"/concurrent/futures/thread.py", "_python_exit", STAND_ENDING},
@@ -142,6 +144,13 @@ static bool is_outer(const struct stand *s, size_t i, enum stand_kind kind)
 	       (s->own < i || !stand_is_library(s->frames[i].file));
 }
 
+/* A Ray actor that has no task: what they are run by calls nothing. */
+static bool is_between_tasks(const struct stand *s)
+{
+	return s->n && is_file(s->frames->file, "/ray/_private/worker.py") &&
+	       streq(py_bare_name(s->frames->function), "main_loop");
+}
+
 void stand_classify(struct stand *s)
 {
 	s->own = own_frame(s);
@@ -164,6 +173,8 @@ void stand_classify(struct stand *s)
 	if (s->kind == STAND_ELSEWHERE &&
 	    (line_waits(s->inner) || (!s->own && line_waits(s->line))))
 		s->kind = STAND_DEVICE;
+	else if (s->kind == STAND_ELSEWHERE && is_between_tasks(s))
+		s->kind = STAND_IDLE;
 }
 
 bool stand_works(const struct stand *s)

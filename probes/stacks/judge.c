@@ -84,6 +84,7 @@ static bool is_stopped(const struct stand *s) { return s->state == 'T' || s->sta
 /* Waits for others, and stands still. */
 static bool waits(const struct stand *s) { return stand_waits(s) && !s->moved && !is_stopped(s); }
 static bool is_stuck(const struct stand *s) { return s->state == 'D' && !s->moved; }
+static bool is_idle(const struct stand *s) { return s->kind == STAND_IDLE; }
 static bool is_debugged(const struct stand *s) { return s->kind == STAND_DEBUGGER; }
 
 /* --- ranks that hold the others up ------------------------------------------------- */
@@ -245,9 +246,16 @@ static void judge_alike(struct inquest *q, const stand_set *wait)
 {
 	const struct spot *p = &q->spots.v[0];
 	struct advice advice;
-	stand_set going = {0};
+	stand_set going = {0}, idle = {0};
 
 	inquest_select(q, moves, &going);
+	inquest_select(q, is_idle, &idle);
+	if (idle.n == q->all.n) {
+		inquest_find(q, NULL, ST_PASS, &(struct advice){.subject = "ranks"},
+			     "%s: nobody asks for any, or who hands it out hangs itself",
+			     stacks_waiters(q->a, &idle));
+		return;
+	}
 	if (wait->n == q->all.n && q->spots.n == 1) {
 		advice_together(p->of, q->all.n, q->a, &advice);
 		inquest_find(q, "STK-006", ST_WARN, &advice,

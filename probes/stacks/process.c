@@ -1,9 +1,13 @@
 #include "probes/stacks/process.h"
 
+#include "lib/core/file.h"
 #include "lib/core/units.h"
+#include "lib/python/runtime.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+
+enum { FILE_MAX = 16 << 20 };
 
 static void dir_close(DIR **d)
 {
@@ -77,4 +81,25 @@ bool process_is_below(const struct processes *all, pid_t pid, pid_t top)
 		pid = p ? p->parent : 0;
 	}
 	return false;
+}
+
+bool process_is_python(pid_t pid)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	struct py_runtime r;
+
+	py_find(pid, &scratch, &r);
+	return r.at != 0;
+}
+
+bool process_holds(pid_t pid, const char *file, const char *words)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct err ignored;
+	char *text;
+	size_t n;
+
+	return file_read(arena_printf(&a, "/proc/%d/%s", (int)pid, file), FILE_MAX, &a, &text, &n,
+			 &ignored) == 0 &&
+	       memmem(text, n, words, strlen(words)) != NULL;
 }

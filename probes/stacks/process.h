@@ -19,6 +19,9 @@ void processes_read(struct arena *a, struct processes *ret);
 /* @path: "/proc/4711/stat", or a thread's. False: it is gone. */
 bool process_stat(const char *path, struct process *ret);
 const struct process *process_find(const struct processes *all, pid_t pid);
+bool process_is_python(pid_t pid);
+/* Are these words in a file of it in /proc: "cmdline", "maps"? */
+bool process_holds(pid_t pid, const char *file, const char *words);
 /* Is @pid @top, or did that start it, or one that it started? */
 bool process_is_below(const struct processes *all, pid_t pid, pid_t top);
 

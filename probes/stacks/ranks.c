@@ -4,9 +4,9 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/lineage.h"
-#include "lib/python/runtime.h"
 #include "lib/python/stack.h"
 #include "probes/stacks/spawned.h"
+#include "probes/stacks/titled.h"
 
 #include <errno.h>
 
@@ -64,15 +64,6 @@ bool job_is_at_home(const char *job)
 	return strstr(job, "127.0.0.") || strstr(job, "localhost") || strstr(job, "::1");
 }
 
-static bool is_python(pid_t pid)
-{
-	AUTO(arena_done) struct arena scratch = {0};
-	struct py_runtime r;
-
-	py_find(pid, &scratch, &r);
-	return r.at != 0;
-}
-
 static void consider(struct search *s, pid_t pid)
 {
 	AUTO(arena_done) struct arena scratch = {0};
@@ -90,7 +81,7 @@ static void consider(struct search *s, pid_t pid)
 	world_from_env(get, &env, &scratch, &c.w);
 	if (c.w.launcher == LAUNCHER_NONE || c.w.rank < 0 || c.w.trouble)
 		return;
-	c.is_python = is_python(pid);
+	c.is_python = process_is_python(pid);
 	c.job = job_of(s->a, pid, &c.w);
 	*LIST_ADD(s->a, &s->found) = c;
 }
@@ -211,6 +202,8 @@ void ranks_find(pid_t below, struct arena *a, struct rank_processes *ret)
 		consider(&s, s.all.v[i].pid);
 	collect(&s);
 	select_below(&s, below);
+	if (!ret->n)
+		ranks_titled(&s.all, below, a, ret);
 	if (!ret->n)
 		ranks_spawned(&s.all, below, a, ret);
 }

@@ -3,9 +3,10 @@
 /*
  * Which processes of this host are ranks of a job: those that a launcher gave
  * a rank (lib/cluster/world.h) and that are Python, the innermost launcher's;
- * what they started themselves, DataLoaders' workers, are theirs. Children
- * that torch.multiprocessing spawned got theirs as an argument, which nobody
- * else sees: they are ranks in the order of their numbers.
+ * what they started themselves, DataLoaders' workers, are theirs. Where there
+ * are none: an engine's workers, by the titles that they gave themselves
+ * (titled.h), or children that torch.multiprocessing spawned, which got theirs
+ * as an argument that nobody else sees, in the order of their numbers.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"

@@ -1,28 +1,11 @@
 #include "probes/stacks/spawned.h"
 
-#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
-#include "lib/python/runtime.h"
 #include "lib/python/stack.h"
 
-enum { FILE_MAX = 16 << 20 };
-
-/* Does the file of it in /proc hold these words? */
-static bool holds(pid_t pid, const char *file, const char *words)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct err ignored;
-	char *text;
-	size_t n;
-
-	return file_read(arena_printf(&a, "/proc/%d/%s", (int)pid, file), FILE_MAX, &a, &text, &n,
-			 &ignored) == 0 &&
-	       memmem(text, n, words, strlen(words)) != NULL;
-}
-
 /* multiprocessing's "python -c from multiprocessing.spawn import spawn_main; ..." */
-static bool is_spawned(pid_t pid) { return holds(pid, "cmdline", "spawn_main("); }
-static bool has_torch(pid_t pid) { return holds(pid, "maps", "/libtorch"); }
+static bool is_spawned(pid_t pid) { return process_holds(pid, "cmdline", "spawn_main("); }
+static bool has_torch(pid_t pid) { return process_holds(pid, "maps", "/libtorch"); }
 
 /* A DataLoader's: it has no rank. */
 static bool is_worker(pid_t pid)
@@ -42,12 +25,8 @@ static void add_first(const struct processes *all, pid_t below, struct arena *a,
 		      struct rank_processes *ret)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		struct py_runtime r;
-
-		if (!process_is_below(all, all->v[i].pid, below))
-			continue;
-		py_find(all->v[i].pid, a, &r);
-		if (!r.at)
+		if (!process_is_below(all, all->v[i].pid, below) ||
+		    !process_is_python(all->v[i].pid))
 			continue;
 		ret->v = ARENA_NEW(a, struct rank_process);
 		*ret->v = (struct rank_process){.pid = all->v[i].pid,

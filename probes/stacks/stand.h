@@ -22,6 +22,7 @@ enum stand_kind {
 	STAND_COMPILING,
 	STAND_IMPORTING,
 	STAND_DEBUGGER, /* at a breakpoint */
+	STAND_IDLE,	/* an engine's worker that has nothing to do */
 	STAND_ENDING,	/* its program is over */
 	STAND_ELSEWHERE,
 	STAND_KINDS

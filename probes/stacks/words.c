@@ -52,6 +52,8 @@ const char *stacks_doing(struct arena *a, const struct stand *s)
 		return "importing modules";
 	case STAND_DEBUGGER:
 		return "at a breakpoint";
+	case STAND_IDLE:
+		return "waiting for work";
 	case STAND_ENDING:
 		return "at the end of its program";
 	case STAND_ELSEWHERE:

@@ -191,6 +191,61 @@ END
     [[ $output == *"its next batch does not come"* ]]
 }
 
+# An engine's workers, as it starts and titles them: WHAT is idle, or left (one has gone on).
+engine() { # WHAT TITLE...: each with its rank behind it
+    mkdir -p site-packages/vllm/distributed/device_communicators
+    touch site-packages/vllm/{,distributed/{,device_communicators/}}__init__.py
+    cat >site-packages/vllm/distributed/device_communicators/shm_broadcast.py <<'END'
+import time
+def acquire_read():
+    open("at.%d" % RANK, "w").close()
+    time.sleep(600)
+def dequeue():
+    acquire_read()
+END
+    cat >worker.py <<'END'
+import sys
+sys.path.insert(0, "site-packages")
+from vllm.distributed.device_communicators import shm_broadcast
+from torch.distributed import distributed_c10d as dist
+dist.RANK = shm_broadcast.RANK = rank = int(sys.argv[1])
+def step():
+    dist.all_reduce(1)
+if sys.argv[2] == "idle" or rank == 1:
+    shm_broadcast.dequeue()
+step()
+END
+    cat >core.py <<'END'
+import subprocess, sys, time
+for title in sys.argv[2:]:
+    title, rank = title.split("=")
+    subprocess.Popen([title, "worker.py", rank, sys.argv[1]], executable="/usr/bin/python3")
+time.sleep(600)
+END
+    (exec -a VLLM::EngineCore /usr/bin/python3 core.py "$@" >core.out 2>&1 3>&-) &
+    echo $! >>pids
+    for title in "${@:2}"; do wait_for 20 test -e "at.${title#*=}"; done
+}
+
+@test "an engine's workers are found by their titles; those without work are well, and one beside a collective is not" {
+    engine left VLLM::Worker_PP1_TP1=3 VLLM::Worker_PP0_TP1=1 VLLM::Worker_PP0_TP0=0 VLLM::Worker_PP1_TP0=2
+    below 1
+    [[ $output == *"rank 1 (pid "*") is waiting for work (worker.py:9) and did not move for 2 s; ranks 0, 2 and 3 wait in all_reduce (worker.py:7)"* ]]
+    below 1 --json
+    jq -e --arg job "vLLM of process $$" '.data.stacks | length == 4 and .[1].doing == "idle"
+        and all(.[]; .size == 4 and .job == $job and .local_size == null)' <<<"$output"
+    teardown
+    rm pids at.*
+    engine idle VLLM::Worker_TP1=1 VLLM::Worker_TP0=0
+    below 0
+    [[ $output == "pass  stack.job "*"ranks 0 and 1 wait for work (worker.py:9): nobody asks for any"* ]]
+    teardown
+    rm pids at.*
+    engine idle sglang::scheduler_TP9=9 sglang::scheduler_TP8=8
+    below 0 --json
+    jq -e '[.data.stacks[] | .rank] == [8, 9] and all(.data.stacks[]; .size == 10 and .present == 2)' <<<"$output"
+}
+
 @test "ranks that torch.multiprocessing spawned have the order of their numbers; one process alone is told, too" {
     cat >spawn.py <<'END'
 import multiprocessing, os, sys, time
