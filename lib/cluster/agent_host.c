@@ -8,7 +8,6 @@
 #include "lib/host/rank.h"
 #include "lib/net/own_addr.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -121,7 +120,7 @@ const char *agent_data_addr(const union addr *peer, struct arena *a)
 static bool kill_children(bool spare_heirs)
 {
 	AUTO(arena_done) struct arena a = {0};
-	DIR *d = opendir("/proc");
+	AUTO_DIR DIR *d = opendir("/proc");
 	bool others = false;
 	struct dirent *x;
 	uint64_t pid;
@@ -136,8 +135,6 @@ static bool kill_children(bool spare_heirs)
 		if (!is_heir || !spare_heirs)
 			(void)kill((pid_t)pid, SIGKILL);
 	}
-	if (d)
-		(void)closedir(d);
 	return others;
 }
 

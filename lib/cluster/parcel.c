@@ -4,7 +4,6 @@
 #include "lib/core/file.h"
 #include "lib/core/text.h"
 
-#include <dirent.h>
 #include <sodium.h>
 
 enum { BLOCK = 512, FILE_MAX = 256 << 20, NAME_MAX_TAR = 100, MODE = 0755 };
@@ -46,7 +45,7 @@ static int add(item_list *l, const char *name, const char *path, struct arena *a
 static int add_plugins(item_list *l, const char *own_dir, struct arena *a, struct err *e)
 {
 	const char *dir = arena_printf(a, "%s/../lib/windsock", own_dir);
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 	struct dirent *x;
 	int rc = 0;
 
@@ -57,8 +56,6 @@ static int add_plugins(item_list *l, const char *own_dir, struct arena *a, struc
 			rc = add(l, arena_printf(a, "lib/windsock/%s", x->d_name),
 				 arena_printf(a, "%s/%s", dir, x->d_name), a, e);
 	}
-	if (d)
-		(void)closedir(d);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
  * Tiny helpers every other file may use. No state, no I/O. The functions at
  * the end do not compile here: each has a bounded or checked replacement.
  */
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@
 #define AUTO_FREE AUTO(auto_freep)
 #define AUTO_CLOSE AUTO(auto_closep)
 #define AUTO_FILE AUTO(auto_filep)
+#define AUTO_DIR AUTO(auto_dirp)
 
 static inline void auto_freep(void *p) { free(*(void **)p); }
 static inline void auto_closep(int *fd)
@@ -35,6 +37,11 @@ static inline void auto_filep(FILE **f)
 {
 	if (*f)
 		(void)fclose(*f);
+}
+static inline void auto_dirp(DIR **d)
+{
+	if (*d)
+		(void)closedir(*d);
 }
 
 static inline bool streq(const char *a, const char *b) { return strcmp(a, b) == 0; }

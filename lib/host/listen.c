@@ -2,8 +2,6 @@
 
 #include "lib/host/sysroot.h"
 
-#include <dirent.h>
-
 enum { TCP_HALF_OPEN = 0x03, TCP_LISTENING = 0x0A };
 
 /* The kernel prints addresses as 32-bit words in this machine's byte order. */
@@ -55,16 +53,10 @@ static void read_table(const char *path, uint16_t port, struct arena *a, holder_
 			*LIST_ADD(a, ret) = x;
 }
 
-static void dir_close(DIR **d)
-{
-	if (*d)
-		(void)closedir(*d);
-}
-
 /* Does this process hold one of the sockets that nobody is known for yet? */
 static void look_at_process(const char *pid, struct arena *a, holder_list *l)
 {
-	AUTO(dir_close) DIR *d = opendir(arena_printf(a, "/proc/%s/fd", pid));
+	AUTO_DIR DIR *d = opendir(arena_printf(a, "/proc/%s/fd", pid));
 	const struct dirent *x;
 
 	while (d && (x = readdir(d))) {
@@ -86,7 +78,7 @@ static void look_at_process(const char *pid, struct arena *a, holder_list *l)
 
 void holders_read(uint16_t port, struct arena *a, holder_list *ret)
 {
-	AUTO(dir_close) DIR *proc = NULL;
+	AUTO_DIR DIR *proc = NULL;
 	const struct dirent *x;
 
 	read_table("/proc/net/tcp", port, a, ret);

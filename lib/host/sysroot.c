@@ -1,7 +1,6 @@
 #include "lib/host/sysroot.h"
 #include "lib/core/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -114,7 +113,7 @@ static int by_version(const void *x, const void *y)
 void sysroot_list(struct arena *a, str_list *ret, const char *fmt, ...)
 {
 	char path[PATH_MAX];
-	DIR *d = FORMAT_PATH(path, fmt) ? opendir(path) : NULL;
+	AUTO_DIR DIR *d = FORMAT_PATH(path, fmt) ? opendir(path) : NULL;
 	struct dirent *entry;
 
 	*ret = (str_list){0};
@@ -124,7 +123,6 @@ void sysroot_list(struct arena *a, str_list *ret, const char *fmt, ...)
 		if (*entry->d_name != '.')
 			*LIST_ADD(a, ret) = arena_strdup(a, entry->d_name);
 	}
-	(void)closedir(d);
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_version);
 }

@@ -11,7 +11,6 @@
 #include "probes/log/source.h"
 #include "probes/tally/names.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <sys/stat.h>
@@ -33,13 +32,11 @@ struct afar_run {
 /* --- where it is put ------------------------------------------------------------------------- */
 static bool is_empty(const char *path)
 {
-	DIR *d = opendir(path);
+	AUTO_DIR DIR *d = opendir(path);
 	size_t n = 0;
 
 	while (d && readdir(d))
 		n++;
-	if (d)
-		(void)closedir(d);
 	return d && n <= 2;
 }
 

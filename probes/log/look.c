@@ -9,7 +9,6 @@
 #include "probes/log/catalogue.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -90,14 +89,12 @@ static enum look memlock(struct looker *q)
 
 static enum look rdma(struct looker *q)
 {
-	DIR *d = opendir("/sys/class/infiniband");
+	AUTO_DIR DIR *d = opendir("/sys/class/infiniband");
 	const struct dirent *e;
 	int n = 0;
 
 	while (d && (e = readdir(d)))
 		n += *e->d_name != '.';
-	if (d)
-		(void)closedir(d);
 	q->said = n ? arena_printf(q->a, "%d RDMA devices here", n) : "no RDMA device here";
 	return LOOK_UNKNOWN;
 }

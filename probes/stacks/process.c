@@ -4,16 +4,9 @@
 #include "lib/core/units.h"
 #include "lib/python/runtime.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 
 enum { FILE_MAX = 16 << 20 };
-
-static void dir_close(DIR **d)
-{
-	if (*d)
-		(void)closedir(*d);
-}
 
 bool process_stat(const char *path, struct process *ret)
 {
@@ -44,7 +37,7 @@ static int by_pid(const void *x, const void *y)
 
 void processes_read(struct arena *a, struct processes *ret)
 {
-	AUTO(dir_close) DIR *d = opendir("/proc");
+	AUTO_DIR DIR *d = opendir("/proc");
 	LIST(struct process) all = {0};
 
 	for (struct dirent *one; d && (one = readdir(d));) {
