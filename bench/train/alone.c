@@ -4,6 +4,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
+#include <float.h>
 #include <math.h>
 
 #define ROUNDING 1e-6 /* of a step, in any parameter */
@@ -15,12 +16,22 @@ struct alone {
 	struct net *net;
 	struct sampler sampler;
 	float *sum, *velocity;
+	double pull;		   /* no velocity is larger, whichever the signs of gradients */
 	double sample_s, update_s; /* the quickest */
 	size_t farthest;	   /* the parameter that made ret->distance */
 	bool parted;
 	uint64_t hash; /* of the gradient */
 	struct err *e;
 };
+
+static double largest(const float *v, size_t n)
+{
+	float most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = fmaxf(most, fabsf(v[i]));
+	return (double)most;
+}
 
 static int gradient(struct alone *a, int rank, uint64_t step)
 {
@@ -110,8 +121,20 @@ static int precision(const struct train_opts *o)
 }
 
 /*
- * How far from ours is too far? Ranks and we add the same gradients in another order, so
- * averages differ in the last of their 24 bits. Where products are of float32 that is all.
+ * Ranks and we add the same gradients in another order: each of the sums is off by half a unit in
+ * the last of its 24 bits, and so is what is made of the average, a velocity and a parameter. With
+ * the usual steps that is far below TRAIN_TOLERANCE; of large ones parameters grow, and that with
+ * them. A contribution that is missing is off by a gradient.
+ */
+static double reordering(const struct alone *a)
+{
+	double reach = largest(a->net->params, a->net->nparams);
+
+	return FLT_EPSILON * (reach + a->o->lr * a->pull * a->o->np);
+}
+
+/*
+ * How far from ours is too far? Where products are of float32 there is but the order of sums.
  *
  * Where values are rounded to p bits first, such a difference turns some of them over, by
  * one unit in the last place, 2^(1-p) of themselves; in a deep network, after a few layers,
@@ -137,9 +160,9 @@ static void set_tolerance(struct alone *a)
 
 	if (a->ret->unlike && bits > UNLIKE_BITS)
 		bits = UNLIKE_BITS;
-	if (bits >= 24)
-		return;
-	most = farthest * sqrt(2.0 * nodes) * ldexp(1, 1 - bits);
+	most = reordering(a);
+	if (bits < 24)
+		most = fmax(most, farthest * sqrt(2.0 * nodes) * ldexp(1, 1 - bits));
 	if (isfinite(most) && most > a->ret->tolerance)
 		a->ret->tolerance = most;
 }
@@ -160,6 +183,7 @@ static int step(struct alone *a, uint64_t step)
 {
 	const struct sgd s = train_sgd(a->o, 0);
 	uint64_t ranks = (uint64_t)a->o->np, began;
+	double steepest = 0;
 	bool lost;
 
 	/*
@@ -178,10 +202,13 @@ static int step(struct alone *a, uint64_t step)
 		if (a->r->proving)
 			a->r->proving(a->r, step * ranks + (uint64_t)rank + 1,
 				      a->r->proven_steps * ranks);
+		steepest = fmax(steepest, largest(a->net->grads, a->net->nparams));
 		for (size_t i = 0; i < a->net->nparams; i++)
 			a->sum[i] = rank ? a->sum[i] + a->net->grads[i] : a->net->grads[i];
 		check(a, rank, step);
 	}
+	steepest += a->o->decay * largest(a->net->params, a->net->nparams);
+	a->pull = a->o->momentum * a->pull + steepest;
 	for (size_t i = 0; i < a->net->nparams; i++)
 		a->sum[i] /= (float)a->o->np;
 	memcpy(a->net->grads, a->sum, a->net->nparams * sizeof(*a->sum));
