@@ -183,8 +183,8 @@ static int step(struct alone *a, uint64_t step)
 {
 	const struct sgd s = train_sgd(a->o, 0);
 	uint64_t ranks = (uint64_t)a->o->np, began;
+	bool was_finite = net_is_finite(a->r->noted[step], a->net->nparams), lost;
 	double steepest = 0;
-	bool lost;
 
 	/*
 	 * Each step begins where rank 0 began it. With more than two ranks sums are rounded in
@@ -217,6 +217,7 @@ static int step(struct alone *a, uint64_t step)
 		return -1;
 	a->update_s = fmin(a->update_s, (double)(now_ns() - began) / 1e9);
 	a->ret->is_lost = !net_is_finite(a->net->params, a->net->nparams);
+	a->ret->ran_away = a->ret->is_lost && was_finite;
 	set_tolerance(a);
 	find_odd(a, step + 1, hash_params(a));
 	measure(a, a->r->noted[step + 1]);

@@ -66,11 +66,19 @@ static double expected(const struct train_ask *q, bool is_usual)
 	return q->expect >= 0 ? q->expect : is_ours ? EXPECT : 0;
 }
 
+static bool has_own_drops(const struct train_opts *t)
+{
+	const struct train_opts *usual = &train_ask_defaults.train;
+
+	return t->lr_every != usual->lr_every || t->lr_gamma < usual->lr_gamma ||
+	       t->lr_gamma > usual->lr_gamma;
+}
+
 /* What was not said; the learning rate is train_ask_share()'s. */
 static void settle(struct train_ask *q)
 {
 	struct train_opts *t = &q->train;
-	bool is_usual = isnan(t->lr) && isnan(t->momentum) && isnan(t->decay);
+	bool is_usual = isnan(t->lr) && isnan(t->momentum) && isnan(t->decay) && !has_own_drops(t);
 	bool is_made = streq(t->data_spec, "synthetic"), is_large = t->model->graph;
 
 	q->batch = q->batch ? q->batch : is_large ? LARGE_BATCH : BATCH;
@@ -79,8 +87,8 @@ static void settle(struct train_ask *q)
 		!q->validation && is_large && is_made ? LARGE_VALIDATION : q->validation;
 	t->workers = q->workers != TRAIN_NOT_GIVEN ? (unsigned)q->workers : is_made ? 0 : 1;
 	t->checkpoint_bytes = t->checkpoint_bytes ?: CHECKPOINT_BYTES;
-	t->momentum = isnan(t->momentum) ? 0.9 : t->momentum;
-	t->decay = isnan(t->decay) ? 1e-4 : t->decay;
+	t->momentum = isnan(t->momentum) ? TRAIN_MOMENTUM : t->momentum;
+	t->decay = isnan(t->decay) ? TRAIN_DECAY : t->decay;
 	t->expect = expected(q, is_usual) / 100;
 	t->is_expected = q->expect >= 0;
 }
@@ -130,12 +138,14 @@ static size_t enough(const struct train_ask *q, uint64_t ranks)
 }
 
 /* The gradient of fewer samples is noisier: with large steps of it nothing is learned. */
-static double rate(const struct train_opts *t)
+static void set_rate(struct train_opts *t)
 {
 	int usual = t->model->graph ? LARGE_BATCH : BATCH;
 
-	return (t->model->graph ? LARGE_RATE : RATE) *
-	       (t->batch < usual ? (double)t->batch / usual : 1);
+	t->full_lr = t->model->graph ? LARGE_RATE : RATE;
+	t->usual_lr = t->full_lr * (t->batch < usual ? (double)t->batch / usual : 1);
+	if (isnan(t->lr))
+		t->lr = t->usual_lr;
 }
 
 /* What depends on the number of ranks. */
@@ -155,9 +165,7 @@ int train_ask_share(struct train_ask *q, uint64_t ranks, struct err *e)
 		return err_set(e, ERR_USAGE, "--samples: %zu ranks need at least one each",
 			       (size_t)ranks);
 	q->train.batch = (int)batch;
-	if (isnan(q->train.lr))
-		q->train.lr = rate(&q->train);
-	q->train.is_hasty = q->train.lr > rate(&q->train);
+	set_rate(&q->train);
 	if (!q->samples && streq(q->train.data_spec, "synthetic"))
 		q->train.asked = enough(q, ranks);
 	return 0;

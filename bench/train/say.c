@@ -78,31 +78,6 @@ struct say_total say_total(const struct train_result *res, int rank)
 	return t;
 }
 
-int say_slowest(const struct train_result *res, int ranks, double *ret_times)
-{
-	double most = 0, middle = 0;
-	int slowest = 0;
-
-	for (int i = 0; i < ranks; i++) {
-		double own = say_total(res, i).compute;
-		int below = 0, equal = 0;
-
-		for (int k = 0; k < ranks; k++) {
-			below += say_total(res, k).compute < own;
-			equal += say_total(res, k).compute == own;
-		}
-		/* the lower one of two, so that of two ranks one can be slow */
-		if (below <= (ranks - 1) / 2 && (ranks - 1) / 2 < below + equal)
-			middle = own;
-		if (own > most) {
-			most = own;
-			slowest = i;
-		}
-	}
-	*ret_times = middle > 0 ? most / middle : 1;
-	return slowest;
-}
-
 /* --- for all findings ---------------------------------------------------------------- */
 
 const char *say_who(const struct run *x, int rank)

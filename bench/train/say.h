@@ -43,7 +43,8 @@ struct say_total {
 	uint64_t samples;
 };
 struct say_total say_total(const struct train_result *res, int rank);
-/* Which rank computes longest, and how many times as long as the middle one. */
+/* bench/train/say_pace.c: which rank computes longest, and how many times as long as the middle
+ * one. */
 int say_slowest(const struct train_result *res, int ranks, double *ret_times);
 
 /* bench/train/say_data.c */

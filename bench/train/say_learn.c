@@ -5,11 +5,7 @@
 #include <math.h>
 
 enum { STEPS_TO_FALL = 10, STEPS_TO_LEARN = 50 };
-#define STRAGGLER 1.5	 /* times the middle rank */
-#define TIME_TO_TELL 0.1 /* seconds of computing; below, that is noise */
-
-/* A large one goes back to the default. */
-static double smaller_lr(const struct run *x) { return x->o->lr > 0.08 ? 0.02 : x->o->lr / 4; }
+#define DROPPED 0.01 /* so much of the first learning rate learns nothing more */
 
 /* The same run but for one option: with another one it would be another question. */
 static void fix_again(const struct run *x, struct finding *f, const char *option, const char *value)
@@ -20,18 +16,33 @@ static void fix_again(const struct run *x, struct finding *f, const char *option
 	finding_fix(f, "%s", shell_again(report_arena(x->r), argv, option, value));
 }
 
-static void fix_lr(const struct run *x, struct finding *f)
+/* Back to what is done unasked, one option at a time, what makes the steps too large first. */
+static void fix_sgd(const struct run *x, struct finding *f)
 {
-	fix_again(x, f, "--lr", arena_printf(report_arena(x->r), "%g", smaller_lr(x)));
+	const struct train_opts *o = x->o;
+	double lr = o->usual_lr;
+
+	if (o->lr <= lr && o->decay > TRAIN_DECAY)
+		return fix_again(x, f, "--weight-decay", "0.0001");
+	if (o->lr <= lr && o->momentum > TRAIN_MOMENTUM)
+		return fix_again(x, f, "--momentum", "0.9");
+	if (o->lr >= lr && o->lr <= lr)
+		lr /= 4;
+	fix_again(x, f, "--lr", arena_printf(report_arena(x->r), "%g", lr));
 }
 
-/* Of two limits the one that ended it. */
+/* Of two limits the one that ended it; and where the learning rate ended it before, that. */
 static void fix_longer(const struct run *x, struct finding *f)
 {
-	bool by_steps = x->o->max_steps && x->res->history.nsteps >= x->o->max_steps;
-	uint64_t n = 2 * (by_steps ? x->o->max_steps : x->o->epochs);
+	const struct history *h = &x->res->history;
+	bool by_steps = x->o->max_steps && h->nsteps >= x->o->max_steps;
+	bool is_over = h->last_step.lr < x->o->lr * DROPPED;
+	uint64_t n = is_over ? h->nepochs : 2 * (by_steps ? x->o->max_steps : x->o->epochs);
 
-	fix_again(x, f, by_steps ? "--steps" : "--epochs",
+	fix_again(x, f,
+		  is_over    ? "--lr-every"
+		  : by_steps ? "--steps"
+			     : "--epochs",
 		  arena_printf(report_arena(x->r), "%zu", (size_t)n));
 }
 
@@ -63,7 +74,7 @@ static void say_lost_params(const struct run *x, struct finding *f, int first, i
 	if (is_far)
 		say_fix_exchange(x, f, -1);
 	else
-		fix_lr(x, f);
+		fix_sgd(x, f);
 }
 
 /* Before that step all gradients were finite numbers: the sum of these was not. */
@@ -76,22 +87,34 @@ static void say_hole(const struct run *x, struct finding *f, int rank)
 	say_fix_exchange(x, f, rank);
 }
 
+/* One process that did the same steps came to that as well; of one rank only, whose steps are
+ * larger than usual, that is more likely than a broken processor. */
+static bool is_by_steps(const struct run *x, uint64_t step)
+{
+	bool is_hasty = x->o->lr > x->o->usual_lr;
+
+	return are_all_bad(x, step) || (step && x->alone && x->alone->ran_away) ||
+	       (step && x->w->size == 1 && is_hasty);
+}
+
 /* Steps that are too large end so, too, but the usual ones do not. */
 static void say_bad(const struct run *x, struct finding *f, int rank)
 {
-	uint64_t step = x->res->history.last.words[rank].bad_step;
-	bool all = are_all_bad(x, step);
+	size_t step = (size_t)x->res->history.last.words[rank].bad_step;
+	const char *why = "the steps before it were too large";
 
-	if (all)
+	if (are_all_bad(x, step))
 		finding_set(f, ST_FAIL,
-			    "all ranks had gradients that are no finite numbers in step %zu: the "
-			    "steps before it were too large",
-			    (size_t)step);
+			    "all ranks had gradients that are no finite numbers in step %zu: %s",
+			    step, why);
+	else if (is_by_steps(x, step))
+		finding_set(f, ST_FAIL, "a gradient is no finite number in step %zu%s: %s", step,
+			    x->w->size > 1 ? ", also where one process does all steps" : "", why);
 	else
 		finding_set(f, ST_FAIL, "%s had a gradient that is no finite number in step %zu",
-			    say_who(x, rank), (size_t)step);
-	if (all || (x->o->is_hasty && step >= x->res->proven_steps))
-		fix_lr(x, f);
+			    say_who(x, rank), step);
+	if (is_by_steps(x, step) || (x->o->lr > x->o->usual_lr && step >= x->res->proven_steps))
+		fix_sgd(x, f);
 	else
 		say_fix_at(x, f, rank, "ddpsmoke --np 1");
 }
@@ -104,7 +127,7 @@ static int who_is_not_finite(const struct run *x, int bad, int hole)
 	if (hole >= 0)
 		return hole;
 	if (bad >= 0)
-		return are_all_bad(x, x->res->history.last.words[bad].bad_step) ? -1 : bad;
+		return is_by_steps(x, x->res->history.last.words[bad].bad_step) ? -1 : bad;
 	return lost < x->w->size ? first : -1;
 }
 
@@ -140,45 +163,74 @@ static double mean_loss(const struct history *h, size_t from, size_t n)
 	return sum;
 }
 
+/* How many whole steps of ours its own are worth; without our momentum they begin as slowly as half
+ * as many. */
+static double worth(const struct run *x)
+{
+	const struct history *h = &x->res->history;
+	double sum = 0;
+
+	for (size_t i = 0; i < h->steps.n; i++)
+		sum += fmin(h->steps.v[i].lr, x->o->usual_lr) / x->o->full_lr;
+	return sum * (double)h->steps_every * (x->o->momentum < TRAIN_MOMENTUM ? 0.5 : 1);
+}
+
+/* Why nobody can tell whether it fell; NULL: one can. */
+static const char *why_unjudged(const struct run *x)
+{
+	size_t n = (size_t)x->res->history.nsteps;
+	int lost;
+
+	if (n < STEPS_TO_FALL)
+		return arena_printf(report_arena(x->r), "%zu step%s too few to see the loss fall",
+				    n, n == 1 ? " is" : "s are");
+	if (say_bad_rank(x) >= 0 || say_lost_ranks(x, &lost)) /* smaller steps would not help */
+		return "not judged: it has what is no finite number in it";
+	return NULL;
+}
+
+static void say_not_fallen(const struct run *x, struct finding *f, double start, double first,
+			   double last)
+{
+	if (!isfinite(last))
+		finding_set(f, ST_FAIL, "did not fall: from %.3f to what is no finite number",
+			    start);
+	else if (worth(x) < STEPS_TO_FALL - 1e-6) /* 40 of 2 samples each: by chance it rises */
+		return finding_set(f, ST_SKIP,
+				   "%zu steps as small as these are too few to see the loss fall",
+				   (size_t)x->res->history.nsteps);
+	else
+		finding_set(f, ST_FAIL,
+			    "did not fall: %.4f at first, %.4f on average of the first quarter of "
+			    "the steps, %.4f of the last",
+			    start, first, last);
+	fix_sgd(x, f);
+}
+
 void say_loss(const struct run *x)
 {
 	const struct history *h = &x->res->history;
 	size_t n = h->steps.n, part = n / 4;
 	struct finding *f = say_find(x, "train.loss", -1);
+	const char *unjudged = why_unjudged(x);
 	double start, first, last, end;
-	bool fell;
-	int lost;
 
-	if (n < STEPS_TO_FALL) {
-		finding_set(f, ST_SKIP, "%zu step%s too few to see the loss fall", n,
-			    n == 1 ? " is" : "s are");
-		report_add(x->r, f);
-		return;
-	}
-	if (say_bad_rank(x) >= 0 || say_lost_ranks(x, &lost)) { /* smaller steps would not help */
-		finding_set(f, ST_SKIP, "not judged: it has what is no finite number in it");
+	if (unjudged) {
+		finding_set(f, ST_SKIP, "%s", unjudged);
 		report_add(x->r, f);
 		return;
 	}
 	start = h->steps.v[0].loss;
 	first = mean_loss(h, 0, part);
 	last = mean_loss(h, n - part, part);
-	fell = last < first && last < start;
 	end = h->last_step.loss; /* one of a few samples may lie above all others */
-	if (fell)
+	if (last < first && last < start)
 		finding_set(f, ST_PASS, "fell from %.3f to %.4f", start, end < start ? end : last);
-	else if (!isfinite(last))
-		finding_set(f, ST_FAIL, "did not fall: from %.3f to what is no finite number",
-			    start);
 	else
-		finding_set(f, ST_FAIL,
-			    "did not fall: %.4f at first, %.4f on average of the first quarter of "
-			    "the steps, %.4f of the last",
-			    start, first, last);
-	if (!fell)
-		fix_lr(x, f);
-	finding_expect(f, "lower in the last quarter of the steps than in the first, and than at "
-			  "first");
+		say_not_fallen(x, f, start, first, last);
+	if (f->status != ST_SKIP)
+		finding_expect(f, "lower in the last quarter of the steps than in the first, and "
+				  "than at first");
 	report_add(x->r, f);
 }
 
@@ -203,96 +255,5 @@ void say_accuracy(const struct run *x)
 		fix_longer(x, f);
 	if (st != ST_INFO)
 		finding_expect(f, ">= %g %%", x->o->expect * 100);
-	report_add(x->r, f);
-}
-
-/* How many have that one's processors: of those that a launcher bound to others it is not slowed.
- */
-static int beside(const struct run *x, int rank)
-{
-	const struct train_word *w = x->res->history.last.words;
-	int n = 0;
-
-	for (int i = 0; i < x->w->size; i++)
-		n += streq(x->w->peers[i].at, x->w->peers[rank].at) &&
-		     w[i].first_processor == w[rank].first_processor;
-	return n;
-}
-
-/* Is it the data that takes it longer than anybody else, or the computing? */
-static bool is_by_data(const struct run *x, const struct say_total *t)
-{
-	double data = t->seconds[PHASE_DATA], rest = t->compute - data;
-	double least_data = data, least_rest = rest;
-
-	for (int i = 0; i < x->w->size; i++) {
-		struct say_total own = say_total(x->res, i);
-
-		least_data = fmin(least_data, own.seconds[PHASE_DATA]);
-		least_rest = fmin(least_rest, own.compute - own.seconds[PHASE_DATA]);
-	}
-	return data - least_data > rest - least_rest;
-}
-
-static void say_straggler(const struct run *x, struct finding *f, int rank, double times)
-{
-	struct say_total t = say_total(x->res, rank);
-	bool by_data = is_by_data(x, &t);
-
-	finding_set(f, ST_WARN, "%s is %.1fx slower than the others: %s, not network",
-		    say_who(x, rank), times, by_data ? "reading its data" : "compute");
-	if (by_data)
-		say_fix_at(x, f, rank, "vmstat 1 5   # wa: it waits for a disk or a file server");
-	else if (say_gpu(x, rank)) /* hot, or without power? */
-		say_fix_at(x, f, rank, "nvidia-smi -i %s -q -d PERFORMANCE,TEMPERATURE",
-			   say_gpu(x, rank));
-	else
-		say_fix_at(x, f, rank, "top -b -n 1");
-}
-
-static void say_phases(const struct run *x, struct finding *f, int rank, double rate)
-{
-	struct say_total t = say_total(x->res, rank);
-
-	finding_set(f, ST_INFO,
-		    "%.0f samples/s on %d rank%s; forward %.0f %%, backward %.0f %%, exchange "
-		    "not hidden by it %.0f %%, data %.0f %%, update %.0f %%",
-		    rate, x->w->size, x->w->size == 1 ? "" : "s",
-		    t.seconds[PHASE_FORWARD] / t.wall * 100,
-		    t.seconds[PHASE_BACKWARD] / t.wall * 100,
-		    t.seconds[PHASE_EXCHANGE] / t.wall * 100, t.seconds[PHASE_DATA] / t.wall * 100,
-		    t.seconds[PHASE_UPDATE] / t.wall * 100);
-	if (x->alone && x->w->size > 1)
-		finding_set(f, ST_INFO, "%s; %.0f %% of what %d times one rank alone could do",
-			    f->message, rate / (x->alone->samples_per_s * x->w->size) * 100,
-			    x->w->size);
-}
-
-void say_pace(const struct run *x)
-{
-	double times, rate = 0;
-	int slowest = say_slowest(x->res, x->w->size, &times);
-	const struct train_word *w = &x->res->history.last.words[slowest];
-	bool is_slow = times >= STRAGGLER && say_total(x->res, slowest).compute >= TIME_TO_TELL;
-	bool on_cpu = !x->o->engine || !x->o->engine->device;
-	bool is_shared = on_cpu && beside(x, slowest) > w->processors; /* somebody has to wait */
-	struct finding *f = say_find(x, "train.pace", is_slow && !is_shared ? slowest : -1);
-
-	for (int i = 0; i < x->w->size; i++) {
-		struct say_total own = say_total(x->res, i);
-
-		rate += (double)own.samples / own.wall;
-	}
-	if (is_slow && !is_shared)
-		say_straggler(x, f, slowest, times);
-	else
-		say_phases(x, f, slowest, rate);
-	if (is_slow && is_shared)
-		finding_set(f, ST_INFO,
-			    "%s; %s is %.1fx slower than the others (not judged: %d ranks share %d "
-			    "processor%s)",
-			    f->message, say_who(x, slowest), times, beside(x, slowest),
-			    (int)w->processors, w->processors == 1 ? "" : "s");
-	finding_value(f, rate, "samples/s");
 	report_add(x->r, f);
 }

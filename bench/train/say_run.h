@@ -1,6 +1,6 @@
 #ifndef BENCH_TRAIN_SAY_RUN_H
 #define BENCH_TRAIN_SAY_RUN_H
-/* Between say.c, say_proofs.c and say_learn.c: one run, being judged. */
+/* Between say.c and say_*.c: one run, being judged. */
 #include "bench/train/say.h"
 
 struct run {
@@ -39,6 +39,8 @@ void say_fix_exchange(const struct run *x, struct finding *f, int rank);
 void say_finite(const struct run *x);
 void say_loss(const struct run *x);
 void say_accuracy(const struct run *x);
+
+/* say_pace.c */
 void say_pace(const struct run *x);
 
 #endif

@@ -19,6 +19,8 @@ struct rdzv;
 
 extern const char *const train_patterns[]; /* --pattern's words, by is_sharded; NULL-terminated */
 
+#define TRAIN_MOMENTUM 0.9 /* unasked */
+#define TRAIN_DECAY 1e-4
 struct train_opts {
 	const struct model *model;
 	int np, batch;		    /* per rank */
@@ -45,7 +47,8 @@ struct train_opts {
 	const char *const *argv;    /* as it was typed, to be typed again; NULL */
 	double expect;		    /* accuracy, 0..1; 0: whatever it is */
 	bool is_expected;	    /* somebody said so: after few steps, too */
-	bool is_hasty;		    /* somebody asked for larger steps than ours */
+	/* What --lr is unasked: with such a batch, and with one that is not below the default. */
+	double usual_lr, full_lr;
 	uint64_t deadline_ns;
 	bool deadline_given; /* as comm_world has it */
 	struct fault fault;
@@ -145,6 +148,7 @@ struct train_alone {
 			     had them to the bit, or but for rounding; -1: none, or it cannot be
 			     told */
 	bool is_lost;	  /* these are no finite numbers either: nothing was compared */
+	bool ran_away;	  /* ... and one process came to that by itself, of finite ones */
 	bool is_far;	  /* some rank's parameters are too far from these */
 	int far_owner;	  /* sharded: who keeps the one that is farthest then; else -1 */
 	int unlike;	  /* ranks that another engine computes for: see check() */

@@ -23,3 +23,57 @@ said() { # STATUS CHECK TEXT: that finding has the text
     smoke --np 3 --lr 1 --steps 10 --fault 1:wire
     said fail train.reference 'rank 1 \(.*went wrong on their way'
 }
+
+@test "a short run of a small batch, or a small --lr, is too little to see the loss fall" {
+    local args n skipped=0
+    for args in '--batch 1 --steps 20' '--batch 2 --steps 12' '--np 1 --batch 16 --steps 10' \
+        '--lr 1e-5' '--lr 1e-50' '--momentum 0 --steps 10'; do
+        for n in 1 2 3 4 5; do
+            # shellcheck disable=SC2086
+            smoke --seed $n $args
+            [ "$status" -eq 0 ] || { echo "$args: $output"; false; }
+            [[ $output != *"steps as small as these are too few to see the loss fall"* ]] || skipped=$((skipped + 1))
+        done
+    done
+    ((skipped > 5))
+    smoke --batch 8 --steps 40 # worth ten of ours
+    said pass train.loss 'fell from'
+}
+
+@test "a loss that does not fall: back to the defaults, one option at a time" {
+    smoke --np 3 --weight-decay 100
+    said fail train.loss 'did not fall'
+    [[ $output == *"-> ddpsmoke --np 3 --weight-decay 0.0001"* ]]
+    smoke --batch 1 --lr 0.02 --steps 320 # of one sample each
+    said fail train.loss 'did not fall'
+    [[ $output == *"-> ddpsmoke --batch 1 --lr 0.000625 --steps 320"* ]]
+    smoke --weight-decay 1e39
+    said fail train.finite 'cnn .*the steps before it were too large'
+    [[ $output == *"-> ddpsmoke --weight-decay 0.0001"* ]]
+    smoke --lr 100 --weight-decay 1 --seed 1 --np 4 --steps 10
+    [[ $output == *"-> ddpsmoke --lr 0.02 --weight-decay 1 --seed 1"* ]]
+}
+
+@test "what one process comes to as well is by the steps, and no rank's fault" {
+    local args
+    for args in '--np 1 --lr 1e4' '--np 1 --lr 100' '--np 4 --lr 100 --seed 1'; do
+        # shellcheck disable=SC2086
+        smoke $args
+        [ "$status" -eq 1 ]
+        said fail train.finite 'cnn .*finite number.* the steps before it were too large'
+        [[ $output == *"-> ddpsmoke $(sed 's/--lr [0-9e]*/--lr 0.02/' <<<"$args")"* ]]
+    done
+    smoke --np 1 --fault 0:nan # the steps are as usual: it is the processor
+    said fail train.finite 'rank 0 \(.*\) had a gradient that is no finite number in step 2'
+    smoke --np 3 --fault 1:nan --lr 0.1 # one process alone has none
+    said fail train.finite 'rank 1 \(.*\) had a gradient that is no finite number in step 2'
+}
+
+@test "accuracy is not expected of a learning rate that drops, and no more epochs of one that has" {
+    smoke --lr-every 1 --samples 256 --epochs 20
+    [ "$status" -eq 0 ]
+    said info train.accuracy '\(not judged\)'
+    smoke --lr-every 1 --samples 256 --epochs 20 --expect 90
+    said fail train.accuracy '>= 90 %'
+    [[ $output == *"-> ddpsmoke --lr-every 20 --samples 256 --epochs 20 --expect 90"* ]]
+}
