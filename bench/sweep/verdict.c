@@ -106,15 +106,21 @@ static void say_covers(const struct story *s)
 			      is_nccl ? "no network" : "neither NCCL nor a network");
 }
 
-/* Where it ran, as a remark; of one that never joined its sentence knows: "rank 1 (node1) ...". */
-static const char *on_host(struct report *r, const struct bench_rank *p, const char *message)
+/* Where it ran; of one that never joined its sentence knows: "rank 1 (node1) ..."; NULL. */
+static const char *host_of(struct report *r, const struct bench_rank *p, const char *message)
 {
 	const char *at = starts_with(message, "rank ") ? strstr(message, " (") : NULL;
-	int n = at ? (int)strcspn(at + 2, ",)") : 0;
+	size_t n = at ? strcspn(at + 2, ",)") : 0;
 
-	return p   ? arena_printf(report_arena(r), "   # on %s", p->host)
-	       : n ? arena_printf(report_arena(r), "   # on %.*s", n, at + 2)
-		   : "";
+	return p ? p->host : n ? arena_strndup(report_arena(r), at + 2, n) : NULL;
+}
+
+/* The same as a remark. */
+static const char *on_host(struct report *r, const struct bench_rank *p, const char *message)
+{
+	const char *host = host_of(r, p, message);
+
+	return host ? arena_printf(report_arena(r), "   # on %s", host) : "";
 }
 
 /* A signal ended it, so that there is no process to look at any more. */
@@ -146,6 +152,8 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 	if (rank >= 0)
 		(void)snprintf(subject, sizeof(subject), "rank %d", rank);
 	f = report_find(r, VERDICT_ALIVE, subject);
+	f->rank = rank;
+	f->host = rank < 0 ? NULL : host_of(r, p, message);
 	finding_set(f, ST_FAIL, "%s", message);
 	finding_expect(f, "every rank answers until the end");
 	if (strstr(message, "signal 9"))

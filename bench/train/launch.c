@@ -77,6 +77,12 @@ static const char *with_cause(const char *said, bool began, const struct hear *h
 			    strstr(at, lost) + strlen(lost));
 }
 
+/* NULL: it has not met the others. */
+static const char *host_of_rank(const struct hear *h, int rank, struct arena *a)
+{
+	return rank >= 0 && (size_t)rank < h->hosts.n ? arena_strdup(a, h->hosts.v[rank]) : NULL;
+}
+
 static void take_finding(struct report *r, const cJSON *from, const char *home,
 			 const struct hear *h)
 {
@@ -88,8 +94,10 @@ static void take_finding(struct report *r, const cJSON *from, const char *home,
 			    sentence == said ? own(r, from, "subject") : subject(a, sentence));
 
 	finding_set(f, status_of(json_get_str(from, "status")), "%s", sentence);
-	f->host = host && home && streq(host, home) ? NULL : host;
-	f->rank = json_get_int(from, "rank", -1);
+	f->rank = sentence == said ? json_get_int(from, "rank", -1) : say_rank_in(sentence);
+	f->host = sentence == said ? host : host_of_rank(h, f->rank, a);
+	if (f->rank < 0 && home && streq(f->host ?: "", home))
+		f->host = NULL; /* of all ranks we say it */
 	finding_value(f, json_get_num(from, "value", NAN), own(r, from, "unit"));
 	f->expected = own(r, from, "expected");
 	fix_from_json(from, f->a, &f->fix);
@@ -191,9 +199,11 @@ static void say_failure(struct report *r, const struct launch_result *l, const s
 	const char *sentence = with_cause(reason_essence(told), began, h, report_arena(r));
 	const char *fix = check ? reason_carried(report_arena(r), l->failure) : l->fix;
 	const char *missing_check = began ? "rank.alive" : "rank.joined";
-	struct finding *f =
-		report_find(r, check ?: missing_check, subject(report_arena(r), sentence));
+	const char *who = subject(report_arena(r), sentence);
+	struct finding *f = report_find(r, check ?: missing_check, who);
 
+	f->rank = say_rank_in(sentence);
+	f->host = host_of(l, h, who);
 	if (check && !fix)
 		fix = reason_fix(check, told);
 	finding_set(f, ST_FAIL, "%s%s%s", sentence, *last ? "; rank 0 last told of " : "", last);
@@ -201,7 +211,7 @@ static void say_failure(struct report *r, const struct launch_result *l, const s
 	if (fix)
 		finding_fix(f, "%s", fix);
 	else
-		say_fix_lost(f, sentence, host_of(l, h, subject(report_arena(r), sentence)));
+		say_fix_lost(f, sentence, f->host);
 	report_add(r, f);
 }
 

@@ -90,9 +90,14 @@ const char *say_who(const struct run *x, int rank)
 
 struct finding *say_find(const struct run *x, const char *check, int rank)
 {
-	return report_find(x->r, check,
-			   rank < 0 ? x->o->model->name
-				    : arena_printf(report_arena(x->r), "rank %d", rank));
+	const char *at = rank < 0 ? NULL : x->w->peers[rank].at;
+	struct finding *f = report_find(x->r, check,
+					at ? arena_printf(report_arena(x->r), "rank %d", rank)
+					   : x->o->model->name);
+
+	f->rank = rank;
+	f->host = at && !streq(at, x->w->peers[0].host) ? at : NULL;
+	return f;
 }
 
 const char *say_gpu(const struct run *x, int rank)
@@ -211,8 +216,8 @@ void say_lost(struct report *r, const struct say_lost *l)
 			    l->rank < 0 ? "ranks" : arena_printf(a, "rank %d", l->rank));
 
 	finding_set(f, ST_FAIL, "%s (%s)", l->sentence, l->doing);
-	if (l->host)
-		f->host = l->host;
+	f->rank = l->rank;
+	f->host = l->host;
 	if (l->check) {
 		finding_expect(f, streq(l->check, DEV_SICK)
 					  ? "a GPU does the work that it is given"

@@ -44,20 +44,50 @@ bool finding_wants_root(const struct finding *f, const char *line)
 	return false;
 }
 
-/* "rank 1 (node1, 10.0.0.2) died ..." */
-static bool begins_with_host(const char *message, const char *host)
+/* "(node1, 10.0.0.2)": is it one of these? */
+static bool is_bracketed(const char *names, const char *host)
 {
-	const char *at = starts_with(message, "rank ") ? strchr(message, '(') : NULL;
+	size_t n = strlen(host);
 
-	return at && starts_with(at + 1, host) && strchr(",)", at[1 + strlen(host)]);
+	while (*names == '(' || *names == ',') {
+		names += *names == '(' ? 1 : strspn(names, ", ");
+		if (starts_with(names, host) && strchr(",)", names[n]))
+			return true;
+		names += strcspn(names, ",)");
+	}
+	return false;
+}
+
+/* "rank 1 (node1, 10.0.0.2) died", "after 8 steps rank 1 (node1, ..." */
+static bool names_host(const char *message, const char *host)
+{
+	const char *at = message;
+
+	while ((at = strstr(at, "rank "))) {
+		at += strlen("rank ");
+		at += strspn(at, "0123456789");
+		if (starts_with(at, " (") && is_bracketed(at + 1, host))
+			return true;
+	}
+	return false;
 }
 
 const char *finding_host(const struct finding *f)
 {
 	if (!f->host || (f->subject && streq(f->host, f->subject)) ||
-	    begins_with_host(f->message, f->host))
+	    names_host(f->message, f->host))
 		return NULL;
 	return f->host;
+}
+
+int finding_rank(const struct finding *f)
+{
+	const char *rank = f->rank < 0 ? "" : arena_printf(f->a, "rank %d", f->rank);
+
+	if (f->rank < 0 || (f->subject && streq(f->subject, rank)) ||
+	    starts_with(f->message, arena_printf(f->a, "%s ", rank)))
+		return -1;
+	return f->rank;
 }
 
 void finding_value(struct finding *f, double value, const char *unit)

@@ -91,7 +91,7 @@ static void testcase(FILE *out, const struct sink *s, const struct finding *f)
 		fputs(" on ", out);
 		xml(out, host);
 	}
-	if (f->rank >= 0)
+	if (finding_rank(f) >= 0)
 		fprintf(out, " rank %d", f->rank);
 	fprintf(out, "\" time=\"%.6f\"", isfinite(f->seconds) ? f->seconds : 0.0);
 	if (!tag) {

@@ -111,12 +111,13 @@ static void compared(struct text *t, const struct finding *f)
 static const char *message(struct arena *a, const struct finding *f)
 {
 	bool bad = f->status == ST_WARN || f->status == ST_FAIL;
-	const char *rank = arena_printf(a, "rank %d", f->rank), *host = finding_host(f);
+	const char *host = finding_host(f);
+	int rank = finding_rank(f);
 	struct text t;
 
 	text_init(&t, a);
-	if (f->rank >= 0 && (host || !starts_with(f->message, arena_printf(a, "%s ", rank))))
-		text_addf(&t, "%s%s", rank, host ? " on " : ": ");
+	if (rank >= 0)
+		text_addf(&t, "rank %d%s", rank, host ? " on " : ": ");
 	if (host)
 		text_addf(&t, "%s: ", host);
 	text_add(&t, f->message);

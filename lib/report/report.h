@@ -43,9 +43,11 @@ void finding_set(struct finding *f, enum status st, const char *fmt, ...) PRINTF
 void finding_fix(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
 /* Is @line, one of its fixes, for root? */
 bool finding_wants_root(const struct finding *f, const char *line);
-/* The host to be named beside the subject: NULL where that is it, where the message begins with a
- * rank of it, or where it is this host. */
+/* The host to be named beside the subject: NULL where that is it, where the message names a rank
+ * of it, or where it is this host. */
 const char *finding_host(const struct finding *f);
+/* Likewise the rank; -1: none, the subject is it, or the message begins with it. */
+int finding_rank(const struct finding *f);
 void finding_value(struct finding *f, double value, const char *unit);
 void finding_expect(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
 /* Into a list as the envelope's findings[] has it; @own: the host of those that name none. */

@@ -5,7 +5,6 @@
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
-#include <limits.h>
 #include <math.h>
 
 const struct stage stages[S_COUNT] = {
@@ -201,16 +200,14 @@ static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 			      without_twins(cJSON_Duplicate(data, true)));
 }
 
-/* Of a rank it is told by who reports; the host is the rank's. */
+/* Hosts of one image share their name: a rank's is known by its address, too. */
 static const char *whose(const struct preflight *p, const cJSON *doc, const cJSON *finding)
 {
 	const cJSON *ranks = json_get(json_get(json_get(doc, "data"), "world"), "ranks");
-	const char *subject = json_text(finding, "subject"), *host = NULL;
-	uint64_t rank;
+	int rank = json_get_int(finding, "rank", -1);
 
-	if (starts_with(subject, "rank ") && !parse_uint(subject + 5, &rank) && rank <= INT_MAX)
-		host = preflight_host_of_rank(p, cJSON_GetArrayItem(ranks, (int)rank));
-	return host ?: json_get_str(finding, "host");
+	return (rank < 0 ? NULL : preflight_host_of_rank(p, cJSON_GetArrayItem(ranks, rank)))
+		       ?: json_get_str(finding, "host");
 }
 
 /* That it was interrupted is what we did to it, when we cut it short. @cut: by us, or with us by a

@@ -77,6 +77,23 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     [[ $output == *"-> ncclbench --hosts node0,node1 "* ]]
 }
 
+@test "a finding about a rank has its host and its number, whoever reports it" {
+    local args
+    for args in '--fault 1:flip' '--fault 1:seed' '--fault 1:die' "--checkpoint $BATS_TEST_TMPDIR --fault 1:forget"; do
+        # shellcheck disable=SC2086
+        smoke --hosts lab --samples 512 --json $args
+        jq -e --arg args "$args" '[.findings[] | select(.status == "fail")] | length > 0 and
+            all(.rank == 1 and .host == "node1" and .subject == "rank 1")' <<<"$output"
+        jq -e '.host == "node0" and all(.findings[] | select(.status == "pass"); .host == "node0" and .rank == null)' <<<"$output"
+    done
+    smoke --hosts lab --samples 512 --fault 1:flip --format prometheus
+    grep -F 'host="node1",check="train.reference",subject="rank 1",rank="1",status="fail"' <<<"$output"
+    smoke --hosts lab --samples 512 --fault 1:flip --format junit
+    grep -F 'classname="train.reference" name="rank 1" ' <<<"$output" # its words have the host
+    run --separate-stderr on 2 "$BIN/ddpsmoke" --hosts node0,node1 --samples 512 --json --fault 0:flip
+    jq -e '.host == "node2" and any(.findings[]; .check == "train.reference" and .host == "node0" and .rank == 0)' <<<"$output"
+}
+
 @test "a rank that dies or stops on another node" {
     smoke --hosts lab --fault 2:die
     [ "$status" -eq 1 ]

@@ -321,12 +321,53 @@ static int teardown(void **state)
 	return rmdir(folder);
 }
 
+static void who_is_named_beside_it(void **state)
+{
+	static const struct {
+		const char *subject, *host, *message;
+		int rank;
+		const char *ret_host;
+		int ret_rank;
+	} rows[] = {
+		{"eth0", "node1", "is down", -1, "node1", -1},
+		{"node1", "node1", "is down", -1, NULL, -1},
+		{"cnn", "node1", "is slow", 1, "node1", 1},
+		{"rank 1", "node1", "is slow", 1, "node1", -1},
+		{"cnn", "node1", "rank 1 (node1, 10.0.0.2) died", 1, NULL, -1},
+		{"cnn", "10.0.0.2", "rank 1 (node1, 10.0.0.2) died", 1, NULL, -1},
+		{"rank 1", "node1", "of all rank 1 (node1) died", 1, NULL, -1},
+		{"cnn", "node1", "rank 1 (node10, 10.0.0.2) and rank 2 (node2) died", 1, "node1",
+		 -1},
+		{"cnn", "node1", "rank 1 (node10, 10.0.0.2) and rank 2 (node1) died", 2, NULL, 2},
+		{"cnn", "node1", "rank 1 (node", 12, "node1", 12},
+	};
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct finding f = {.subject = rows[i].subject,
+					  .host = rows[i].host,
+					  .rank = rows[i].rank,
+					  .message = rows[i].message,
+					  .a = &a};
+		const char *host = finding_host(&f);
+
+		if (!streq(host ?: "", rows[i].ret_host ?: "") ||
+		    finding_rank(&f) != rows[i].ret_rank)
+			fail_msg("%s: %s, %d", f.message, host ?: "no host", finding_rank(&f));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_format), cmocka_unit_test(list_of_formats),
-		cmocka_unit_test(exit_codes),	cmocka_unit_test(answer_only),
-		cmocka_unit_test(full_disk),	cmocka_unit_test(output_that_cannot_be),
+		cmocka_unit_test(who_is_named_beside_it),
+		cmocka_unit_test(every_format),
+		cmocka_unit_test(list_of_formats),
+		cmocka_unit_test(exit_codes),
+		cmocka_unit_test(answer_only),
+		cmocka_unit_test(full_disk),
+		cmocka_unit_test(output_that_cannot_be),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
