@@ -6,9 +6,9 @@
 #include <poll.h>
 #include <signal.h>
 
-static const char *const kinds[] = {"none",  "flip",   "wire",	"nan",	  "hole", "data", "read",
-				    "shard", "seed",   "build", "layout", "old",  "slow", "lag",
-				    "torn",  "forget", "order", "stuck",  "stop", "die"};
+static const char *const kinds[] = {"none",  "flip", "wire",   "nan",	 "hole",  "data", "read",
+				    "shard", "seed", "build",  "layout", "old",	  "slow", "lag",
+				    "pause", "torn", "forget", "order",	 "stuck", "stop", "die"};
 
 static const char *const moments[FAULT_MOMENTS] = {"start", "join", "connect", "epoch", "end"};
 
@@ -58,6 +58,8 @@ static bool now(const struct fault *f, enum fault_kind kind, int rank, uint64_t 
 
 void fault_process(const struct fault *f, int rank, uint64_t step)
 {
+	if (now(f, FAULT_PAUSE, rank, step))
+		(void)poll(NULL, 0, 900);
 	if (now(f, FAULT_STOP, rank, step))
 		(void)raise(SIGSTOP);
 	if (now(f, FAULT_DIE, rank, step))

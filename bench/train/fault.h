@@ -18,6 +18,7 @@ enum fault_kind {
 	FAULT_OLD,    /* its processor has no vector instructions: no fault, but a difference */
 	FAULT_SLOW,   /* it computes everything four times */
 	FAULT_LAG,    /* its batches come late */
+	FAULT_PAUSE,  /* it stands still for a moment, once */
 	FAULT_TORN,   /* its file of a checkpoint is not what it wrote */
 	FAULT_FORGET, /* resumed, it has no momentum */
 	FAULT_ORDER,  /* resumed, it takes the samples of the epoch before */

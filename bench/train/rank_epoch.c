@@ -120,14 +120,15 @@ static bool is_odd(const struct train_result *res, const struct train_epoch *ep)
 	       (!is_cut && (ep->repeated != res->padding || ep->missed != res->dropped));
 }
 
-static void add_up(struct rank *r)
+static void add_up(struct train_total *t, const struct train_word *w)
 {
-	struct train_result *res = r->result;
-
-	for (int i = 0; i < r->comm->size; i++) {
-		for (int k = 0; k < PHASES; k++)
-			res->totals[i].seconds[k] += r->words[i].seconds[k];
-		res->totals[i].samples += r->words[i].samples;
+	for (int k = 0; k < PHASES; k++)
+		t->seconds[k] += w->seconds[k];
+	t->samples += w->samples;
+	t->steps += w->steps;
+	if (w->longest_s > t->longest_s) {
+		t->longest_s = w->longest_s;
+		t->longest_step = w->longest_step;
 	}
 }
 
@@ -147,7 +148,8 @@ static void note_epoch(struct rank *r, struct train_epoch *ep)
 	ep->whole = r->word.steps == res->steps_per_epoch;
 	count_samples(r, ep);
 	ep->wrong_shard = wrong_shard(r);
-	add_up(r);
+	for (int i = 0; i < r->comm->size; i++)
+		add_up(&res->totals[i], &r->words[i]);
 	history_epoch(&res->history, res->a, ep, is_odd(res, ep));
 }
 
@@ -181,6 +183,7 @@ int rank_epoch(struct rank *r, uint64_t number, bool *ret_sound)
 		return -1;
 	memset(r->seen, 0, r->o->data->n[DATA_TRAIN] * sizeof(*r->seen));
 	memset(w->seconds, 0, sizeof(w->seconds));
+	w->longest_s = 0;
 	rank_begin_epoch(r);
 	w->shard = w->samples = w->steps = 0;
 	for (uint64_t i = 0; i < train_steps_per_epoch(r->o) && r->step < r->total; i++) {

@@ -66,6 +66,7 @@ struct say_world say_world(const struct comm *c, struct arena *a)
 
 struct say_total say_total(const struct train_result *res, int rank)
 {
+	enum { MANY = 4 };
 	const struct train_total *all = &res->totals[rank];
 	struct say_total t = {0};
 
@@ -74,6 +75,7 @@ struct say_total say_total(const struct train_result *res, int rank)
 		t.wall += all->seconds[k];
 		t.compute += k == PHASE_EXCHANGE ? 0 : all->seconds[k];
 	}
+	t.steady = t.compute - (all->steps >= MANY ? all->longest_s : 0);
 	t.samples = all->samples;
 	return t;
 }

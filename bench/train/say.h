@@ -40,11 +40,12 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host);
 /* The sum over all epochs of one rank. */
 struct say_total {
 	double seconds[PHASES], compute, wall; /* wall: of all phases */
+	double steady; /* compute, but for the step that took it longest, of many */
 	uint64_t samples;
 };
 struct say_total say_total(const struct train_result *res, int rank);
-/* bench/train/say_pace.c: which rank computes longest, and how many times as long as the middle
- * one. */
+/* bench/train/say_pace.c: which rank computes longest, but for its longest step, and how many times
+ * as long as the fastest quarter of them. */
 int say_slowest(const struct train_result *res, int ranks, double *ret_times);
 
 /* bench/train/say_data.c */

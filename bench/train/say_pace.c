@@ -1,32 +1,40 @@
 #include "bench/train/say_run.h"
 
+#include "lib/core/stats.h"
+#include "lib/core/units.h"
+
 #include <math.h>
 
-#define STRAGGLER 1.5	 /* times the middle rank */
+#define STRAGGLER 1.5	 /* times the fastest quarter */
 #define TIME_TO_TELL 0.1 /* seconds of computing; below, that is noise */
+#define PAUSE 0.5	 /* seconds in one step; a busy processor may make one wait as long */
+
+/* Of the fastest quarter the slowest: where a whole host is slow, most ranks may be. */
+static double usual_pace(const struct train_result *res, int ranks)
+{
+	AUTO_FREE double *all = calloc((size_t)ranks, sizeof(*all));
+
+	for (int i = 0; all && i < ranks; i++)
+		all[i] = say_total(res, i).steady;
+	if (all)
+		sort_doubles(all, (size_t)ranks);
+	return all ? all[(ranks - 1) / 4] : 0;
+}
 
 int say_slowest(const struct train_result *res, int ranks, double *ret_times)
 {
-	double most = 0, middle = 0;
+	double usual = usual_pace(res, ranks), most = 0;
 	int slowest = 0;
 
 	for (int i = 0; i < ranks; i++) {
-		double own = say_total(res, i).compute;
-		int below = 0, equal = 0;
+		double own = say_total(res, i).steady;
 
-		for (int k = 0; k < ranks; k++) {
-			below += say_total(res, k).compute < own;
-			equal += say_total(res, k).compute == own;
-		}
-		/* the lower one of two, so that of two ranks one can be slow */
-		if (below <= (ranks - 1) / 2 && (ranks - 1) / 2 < below + equal)
-			middle = own;
 		if (own > most) {
 			most = own;
 			slowest = i;
 		}
 	}
-	*ret_times = middle > 0 ? most / middle : 1;
+	*ret_times = usual > 0 ? most / usual : 1;
 	return slowest;
 }
 
@@ -58,25 +66,109 @@ static bool is_by_data(const struct run *x, const struct say_total *t)
 	return data - least_data > rest - least_rest;
 }
 
-static void say_straggler(const struct run *x, struct finding *f, int rank, double times)
+/* How many are slow; *ret_host: they are all that this host has, and it is not the only one. */
+static int count_slow(const struct run *x, int slowest, const char **ret_host)
+{
+	double usual = usual_pace(x->res, x->w->size);
+	int n = 0, there = 0, slow_there = 0;
+
+	for (int i = 0; i < x->w->size; i++) {
+		bool is_slow = say_total(x->res, i).steady >= STRAGGLER * usual;
+		bool is_there = streq(x->w->peers[i].at, x->w->peers[slowest].at);
+
+		n += is_slow;
+		there += is_there;
+		slow_there += is_slow && is_there;
+	}
+	*ret_host = n > 1 && n == slow_there && n == there && x->w->hosts > 1
+			    ? x->w->peers[slowest].at
+			    : NULL;
+	return n;
+}
+
+static const char *who_is_slow(const struct run *x, int slowest, int n, const char *host)
+{
+	struct arena *a = report_arena(x->r);
+
+	return host    ? arena_printf(a, "all %d ranks of %s are up to", n, host)
+	       : n > 1 ? arena_printf(a, "%s and %d more are up to", say_who(x, slowest), n - 1)
+		       : arena_printf(a, "%s is", say_who(x, slowest));
+}
+
+static struct finding *say_straggler(const struct run *x, int rank, double times)
 {
 	struct say_total t = say_total(x->res, rank);
 	bool by_data = is_by_data(x, &t);
+	const char *host;
+	int n = count_slow(x, rank, &host);
+	struct finding *f =
+		host ? report_find(x->r, "train.pace", host) : say_find(x, "train.pace", rank);
 
-	finding_set(f, ST_WARN, "%s is %.1fx slower than the others: %s, not network",
-		    say_who(x, rank), times, by_data ? "reading its data" : "compute");
+	if (host && !streq(host, x->w->peers[0].at))
+		f->host = host;
+	finding_set(f, ST_WARN, "%s %.1fx slower than the others: %s, not network",
+		    who_is_slow(x, rank, n, host), times, by_data ? "reading its data" : "compute");
 	if (by_data)
 		say_fix_at(x, f, rank, "vmstat 1 5   # wa: it waits for a disk or a file server");
-	else if (say_gpu(x, rank)) /* hot, or without power? */
+	else if (say_gpu(x, rank) && !host) /* hot, or without power? */
 		say_fix_at(x, f, rank, "nvidia-smi -i %s -q -d PERFORMANCE,TEMPERATURE",
 			   say_gpu(x, rank));
+	else if (say_gpu(x, rank))
+		say_fix_at(x, f, rank, "nvidia-smi -q -d PERFORMANCE,TEMPERATURE");
 	else
 		say_fix_at(x, f, rank, "top -b -n 1");
+	return f;
 }
 
-static void say_phases(const struct run *x, struct finding *f, int rank, double rate)
+/* Who is slow only because of one step, which was not as long for all; -1: nobody. */
+static int who_paused(const struct run *x)
+{
+	const struct train_total *t = x->res->totals;
+	double usual = usual_pace(x->res, x->w->size), least = INFINITY;
+	int who = 0;
+
+	for (int i = 0; i < x->w->size; i++) {
+		least = fmin(least, t[i].longest_s);
+		who = t[i].longest_s > t[who].longest_s ? i : who;
+	}
+	return t[who].longest_s >= PAUSE && t[who].longest_s >= 2 * least &&
+			       say_total(x->res, who).compute >= STRAGGLER * usual
+		       ? who
+		       : -1;
+}
+
+/* What slows a processor down shows nothing of it afterwards. */
+static struct finding *say_pause(const struct run *x, int rank)
+{
+	const struct train_total *t = &x->res->totals[rank];
+	struct finding *f = say_find(x, "train.pace", rank);
+	struct unit_buf time;
+
+	finding_set(f, ST_WARN,
+		    "%s stood still for %s in step %zu, and was as fast as the others otherwise",
+		    say_who(x, rank), format_duration(&time, (uint64_t)(t->longest_s * 1e9)),
+		    (size_t)t->longest_step);
+	say_fix_at(x, f, rank,
+		   "dmesg -T | tail   # a snapshot, swapping, a reset of its GPU, a job of cron?");
+	return f;
+}
+
+static double rate_of_all(const struct run *x)
+{
+	double rate = 0;
+
+	for (int i = 0; i < x->w->size; i++) {
+		struct say_total own = say_total(x->res, i);
+
+		rate += (double)own.samples / own.wall;
+	}
+	return rate;
+}
+
+static struct finding *say_phases(const struct run *x, int rank, double rate)
 {
 	struct say_total t = say_total(x->res, rank);
+	struct finding *f = say_find(x, "train.pace", -1);
 
 	finding_set(f, ST_INFO,
 		    "%.0f samples/s on %d rank%s; forward %.0f %%, backward %.0f %%, exchange "
@@ -90,33 +182,37 @@ static void say_phases(const struct run *x, struct finding *f, int rank, double 
 		finding_set(f, ST_INFO, "%s; %.0f %% of what %d times one rank alone could do",
 			    f->message, rate / (x->alone->samples_per_s * x->w->size) * 100,
 			    x->w->size);
+	return f;
+}
+
+/* Somebody has to wait then. */
+static bool is_shared(const struct run *x, int rank)
+{
+	bool on_cpu = !x->o->engine || !x->o->engine->device;
+
+	return on_cpu && beside(x, rank) > x->res->history.last.words[rank].processors;
 }
 
 void say_pace(const struct run *x)
 {
-	double times, rate = 0;
-	int slowest = say_slowest(x->res, x->w->size, &times);
-	const struct train_word *w = &x->res->history.last.words[slowest];
-	bool is_slow = times >= STRAGGLER && say_total(x->res, slowest).compute >= TIME_TO_TELL;
-	bool on_cpu = !x->o->engine || !x->o->engine->device;
-	bool is_shared = on_cpu && beside(x, slowest) > w->processors; /* somebody has to wait */
-	struct finding *f = say_find(x, "train.pace", is_slow && !is_shared ? slowest : -1);
+	double times, rate = rate_of_all(x);
+	int slowest = say_slowest(x->res, x->w->size, &times), paused = who_paused(x);
+	int processors = (int)x->res->history.last.words[slowest].processors;
+	bool is_slow = times >= STRAGGLER && say_total(x->res, slowest).steady >= TIME_TO_TELL;
+	struct finding *f;
 
-	for (int i = 0; i < x->w->size; i++) {
-		struct say_total own = say_total(x->res, i);
-
-		rate += (double)own.samples / own.wall;
-	}
-	if (is_slow && !is_shared)
-		say_straggler(x, f, slowest, times);
+	if (is_slow && !is_shared(x, slowest))
+		f = say_straggler(x, slowest, times);
+	else if (paused >= 0 && !is_shared(x, paused))
+		f = say_pause(x, paused);
 	else
-		say_phases(x, f, slowest, rate);
-	if (is_slow && is_shared)
+		f = say_phases(x, slowest, rate);
+	if (is_slow && f->status == ST_INFO)
 		finding_set(f, ST_INFO,
 			    "%s; %s is %.1fx slower than the others (not judged: %d ranks share %d "
 			    "processor%s)",
-			    f->message, say_who(x, slowest), times, beside(x, slowest),
-			    (int)w->processors, w->processors == 1 ? "" : "s");
+			    f->message, say_who(x, slowest), times, beside(x, slowest), processors,
+			    processors == 1 ? "" : "s");
 	finding_value(f, rate, "samples/s");
 	report_add(x->r, f);
 }

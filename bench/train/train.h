@@ -76,6 +76,8 @@ struct train_word {
 	uint64_t grads[PROVEN_MAX];	     /* hashes of its own gradients of the first steps */
 	uint64_t before[PROVEN_MAX + 1];     /* hashes of the parameters before (and after) them */
 	double seconds[PHASES];		     /* of this epoch */
+	double longest_s;		     /* of its steps, without the exchange ... */
+	uint64_t longest_step;		     /* ... and which that was */
 	int64_t processors, first_processor; /* it may use so many, from this one on */
 };
 enum { OPTIONS_ALIKE = 18 };
@@ -88,8 +90,8 @@ struct train_pass {
 
 /* The sum over all epochs of one rank. */
 struct train_total {
-	double seconds[PHASES];
-	uint64_t samples;
+	double seconds[PHASES], longest_s;
+	uint64_t samples, steps, longest_step;
 };
 
 #define TRAIN_LAYOUT "layout of parameters"

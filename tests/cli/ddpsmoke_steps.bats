@@ -69,6 +69,13 @@ said() { # STATUS CHECK TEXT: that finding has the text
     said fail train.finite 'rank 1 \(.*\) had a gradient that is no finite number in step 2'
 }
 
+@test "a rank that stood still once is no slow one" {
+    smoke --samples 4096 --fault 1:pause:20
+    (($(nproc) > 1)) || skip "ranks that share a processor are not judged"
+    said warn train.pace 'rank 1 \(.*\) stood still for [0-9.]+ m?s in step 20, and was as fast as the others otherwise'
+    [[ $output == *"-> dmesg -T | tail   # a snapshot"* ]]
+}
+
 @test "accuracy is not expected of a learning rate that drops, and no more epochs of one that has" {
     smoke --lr-every 1 --samples 256 --epochs 20
     [ "$status" -eq 0 ]

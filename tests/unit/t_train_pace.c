@@ -1,0 +1,172 @@
+/*
+ * What train.pace says of who computes how long: a rank, a host with all its ranks, most of all,
+ * one that stood still once, or nothing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/train/say_run.h"
+#include "lib/report/json.h"
+
+enum { RANKS = 4, STEPS = 100 };
+
+struct row {
+	const char *what;
+	double compute_s[RANKS], longest_s[RANKS];
+	int per_host;
+	const char *status, *subject, *host, *says;
+};
+
+static struct say_world world(const struct row *row, struct say_peer *peers)
+{
+	static const char *const hosts[RANKS] = {"node0", "node1", "node2", "node3"};
+
+	for (int i = 0; i < RANKS; i++)
+		peers[i] = (struct say_peer){.host = hosts[i / row->per_host],
+					     .at = hosts[i / row->per_host],
+					     .address = "10.0.0.1"};
+	return (struct say_world){
+		.size = RANKS, .hosts = RANKS / row->per_host, .backend = "tcp", .peers = peers};
+}
+
+/* Each rank trains for the same time: who is quick waits in the exchange. */
+static struct train_result result(const struct row *row, struct train_total *totals,
+				  struct train_word *words)
+{
+	struct train_result res = {.totals = totals, .history = HISTORY_EMPTY};
+
+	for (int i = 0; i < RANKS; i++) {
+		totals[i] = (struct train_total){.samples = 1000,
+						 .steps = STEPS,
+						 .longest_s = row->longest_s[i],
+						 .longest_step = 34};
+		totals[i].seconds[PHASE_BACKWARD] = row->compute_s[i];
+		totals[i].seconds[PHASE_EXCHANGE] = 10 - row->compute_s[i];
+		words[i] = (struct train_word){.processors = 8};
+	}
+	res.history.last.words = words;
+	return res;
+}
+
+static void judge(const struct row *row)
+{
+	const struct model m = {.name = "cnn"};
+	const struct train_opts o = {.model = &m};
+	struct say_peer peers[RANKS];
+	struct train_total totals[RANKS];
+	struct train_word words[RANKS];
+	struct say_world w = world(row, peers);
+	struct train_result res = result(row, totals, words);
+	struct err e = {0};
+	struct report *r = report_new(
+		&(struct report_opts){.command = "ddpsmoke", .host = "node0", .quiet = true}, &e);
+	cJSON *all;
+	const cJSON *f;
+
+	assert_non_null(r);
+	say_pace(&(const struct run){.r = r, .o = &o, .w = &w, .res = &res});
+	all = report_envelope(r);
+	f = json_get(all, "findings")->child;
+	if (!streq(json_text(f, "status"), row->status) ||
+	    !streq(json_text(f, "subject"), row->subject) ||
+	    !streq(json_text(f, "host"), row->host) || !strstr(json_text(f, "message"), row->says))
+		fail_msg("%s: %s", row->what, cJSON_PrintUnformatted(f));
+	cJSON_Delete(all);
+	(void)report_end(r, &e);
+}
+
+static void who_is_slow(void **state)
+{
+	static const struct row rows[] = {
+		{"alike", {1, 1.1, 1, 1.2}, {.1, .1, .1, .1}, 2, "info", "cnn", "node0", "4 ranks"},
+		{"one",
+		 {1, 1, 2, 1},
+		 {.1, .1, .1, .1},
+		 1,
+		 "warn",
+		 "rank 2",
+		 "node2",
+		 "rank 2 (node2, 10.0.0.1) is 2.1x slower than the others: compute"},
+		{"a host",
+		 {1, 1, 2, 1.9},
+		 {.1, .1, .1, .1},
+		 2,
+		 "warn",
+		 "node1",
+		 "node1",
+		 "all 2 ranks of node1 are up to 2.1x slower than the others: compute"},
+		{"of two hosts",
+		 {1, 2, 1.9, 1},
+		 {.1, .1, .1, .1},
+		 2,
+		 "warn",
+		 "rank 1",
+		 "node0",
+		 "rank 1 (node0, 10.0.0.1) and 1 more are up to 2.1x slower than the others"},
+		{"most",
+		 {1, 2, 1.9, 2.2},
+		 {.1, .1, .1, .1},
+		 2,
+		 "warn",
+		 "rank 3",
+		 "node1",
+		 "rank 3 (node1, 10.0.0.1) and 2 more are up to 2.3x slower than the others"},
+		{"all of one host",
+		 {1, 1, 1, 2},
+		 {.1, .1, .1, .1},
+		 4,
+		 "warn",
+		 "rank 3",
+		 "node0",
+		 "rank 3 (node0, 10.0.0.1) is 2.1x slower than the others"},
+		{"a pause",
+		 {1, 2.5, 1, 1},
+		 {.1, 1.6, .1, .1},
+		 2,
+		 "warn",
+		 "rank 1",
+		 "node0",
+		 "rank 1 (node0, 10.0.0.1) stood still for 1.6 s in step 34, and was as fast as "
+		 "the "
+		 "others otherwise"},
+		{"of all at once",
+		 {2.5, 2.5, 2.5, 2.5},
+		 {1.6, 1.6, 1.6, 1.6},
+		 2,
+		 "info",
+		 "cnn",
+		 "node0",
+		 "4 ranks"},
+		{"slow, and a pause",
+		 {1, 4, 1, 1},
+		 {.1, 1.6, .1, .1},
+		 2,
+		 "warn",
+		 "rank 1",
+		 "node0",
+		 "rank 1 (node0, 10.0.0.1) is 2.7x slower than the others"},
+		{"a short one",
+		 {.1, .3, .1, .1},
+		 {.01, .21, .01, .01},
+		 2,
+		 "info",
+		 "cnn",
+		 "node0",
+		 "4 ranks"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		judge(&rows[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(who_is_slow)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
