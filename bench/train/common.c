@@ -21,6 +21,15 @@ uint64_t train_steps_per_epoch(const struct train_opts *o)
 	return (sampler_per_rank(&s) + (size_t)o->batch - 1) / (size_t)o->batch;
 }
 
+uint64_t train_epochs(const struct train_opts *o)
+{
+	enum { USUAL = 2 };
+	uint64_t each = train_steps_per_epoch(o);
+	uint64_t needed = o->max_steps / each + (o->max_steps % each != 0);
+
+	return o->epochs ?: needed > USUAL ? needed : USUAL;
+}
+
 double train_lr(const struct train_opts *o, uint64_t epoch)
 {
 	return o->lr * pow(o->lr_gamma, (double)(epoch / o->lr_every));

@@ -98,6 +98,12 @@ static int agree(struct job *j, struct err *e)
 	return 0;
 }
 
+/* What no rank can, and not just here. */
+static const char *on_all_hosts(const struct job *j)
+{
+	return say_world(j->carrier.comm, report_arena(j->r)).hosts > 1 ? "on all hosts: " : "";
+}
+
 static int run_rank(struct job *j, struct err *e)
 {
 	bool is_first = !rdzv_rank(j->w->rdzv);
@@ -108,7 +114,7 @@ static int run_rank(struct job *j, struct err *e)
 	struct comm *comm;
 
 	if (open_data(j, &sick))
-		j->o->trouble = sick.msg;
+		j->o->trouble = &sick;
 	fault_process(&j->o->fault, rdzv_rank(j->w->rdzv), FAULT_STEP(FAULT_AT_JOIN));
 	if (wait_for_data(j, e) || agree(j, e))
 		return -1;
@@ -122,11 +128,11 @@ static int run_rank(struct job *j, struct err *e)
 	j->o->rdzv = j->w->rdzv;
 	fault_process(&j->o->fault, comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
 	if (!train_rank(j->o, comm, is_first ? &j->result : NULL, e)) {
-		if (!is_first || !sick.kind)
+		if (!is_first || !sick.kind || j->result.odd_rank >= 0)
 			return 0;
-		*e = sick;
 		j->carrier.all_know = true;
-		return -1;
+		(void)err_set(e, sick.kind, "%s%.480s", on_all_hosts(j), sick.msg);
+		return err_hint_of(e, &sick);
 	}
 	j->culprit = comm_culprit(comm, NULL);
 	return -1;
@@ -364,6 +370,7 @@ int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struc
 	o->tell = tell;
 	j.result = (struct train_result){.a = report_arena(r),
 					 .history = HISTORY_EMPTY,
+					 .odd_rank = -1,
 					 .progress = tell ? progress : NULL,
 					 .proving = tell ? proving : NULL};
 	result = run_rank(&j, e);

@@ -8,7 +8,7 @@ static const struct option {
 } options[OPTIONS_ALIKE] = {
 	{"--model", model_names, false, false},
 	{"--side", NULL, false, false},
-	{"--epochs", NULL, false, false},
+	{"--epochs", NULL, false, true},
 	{"--steps", NULL, false, true},
 	{"--batch", NULL, false, false},
 	{"--lr", NULL, false, false},

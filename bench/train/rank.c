@@ -31,6 +31,7 @@ static uint64_t own_program(void)
 static struct train_pass own_pass(const struct rank *r)
 {
 	const struct train_opts *o = r->o;
+	AUTO(arena_done) struct arena a = {0};
 	struct train_pass p = {.program = own_program(), .data = {1}};
 	float pixels[NET_INPUTS];
 
@@ -38,7 +39,8 @@ static struct train_pass own_pass(const struct rank *r)
 	p.seed = o->seed + fault_is(&o->fault, FAULT_SEED, r->comm->rank);
 	options_take(o, p.options);
 	if (o->trouble) {
-		(void)snprintf(p.trouble, sizeof(p.trouble), "%s", o->trouble);
+		(void)snprintf(p.trouble, sizeof(p.trouble), "%.255s", o->trouble->msg);
+		(void)snprintf(p.remedy, sizeof(p.remedy), "%.255s", err_fix(o->trouble, &a) ?: "");
 		return p;
 	}
 	for (uint64_t i = 0; i < 16 && o->data->is_made; i++) {
@@ -62,6 +64,17 @@ static const char *odd_data(const struct rank *r, const struct train_pass *a,
 	return "data set";
 }
 
+static void note_trouble(struct rank *r, int rank, const struct train_pass *pass)
+{
+	struct arena *a = r->result->a;
+
+	r->result->odd_rank = rank;
+	r->result->odd_what = "data set";
+	r->result->odd_how = arena_strndup(a, pass->trouble, sizeof(pass->trouble) - 1);
+	if (*pass->remedy)
+		r->result->odd_remedy = arena_strndup(a, pass->remedy, sizeof(pass->remedy) - 1);
+}
+
 static void note_odd(struct rank *r, int rank, const struct train_pass *all)
 {
 	const struct train_pass *a = &all[rank], *b = &all[0];
@@ -73,8 +86,6 @@ static void note_odd(struct rank *r, int rank, const struct train_pass *all)
 		r->result->odd_option = arena_printf(
 			arena, "%s, rank 0 has %s", options_text(option, a->options[option], arena),
 			options_text(option, b->options[option], arena));
-	if (*a->trouble)
-		r->result->odd_how = arena_strndup(arena, a->trouble, sizeof(a->trouble) - 1);
 	r->result->odd_what = a->program != b->program ? "program"
 			      : option >= 0	       ? "options"
 			      : a->seed != b->seed     ? "seed"
@@ -103,7 +114,32 @@ static int tell_path(struct rank *r, int rank)
 	return 0;
 }
 
-/* *ret_odd: the first rank that is not like rank 0, -1: none. */
+static int find_odd(const struct train_pass *all, int n)
+{
+	if (*all[0].trouble)
+		return 0;
+	for (int i = 1; i < n; i++)
+		if (memcmp(&all[i], &all[0], sizeof(*all)))
+			return i;
+	return -1;
+}
+
+/* Where none can read its data that is no rank's fault: nothing is noted then. */
+static void note(struct rank *r, int odd, const struct train_pass *all)
+{
+	int troubled = 0;
+
+	while (troubled < r->comm->size && *all[troubled].trouble)
+		troubled++;
+	if (troubled == r->comm->size)
+		return;
+	if (*all[odd].trouble)
+		note_trouble(r, odd, &all[odd]);
+	else
+		note_odd(r, odd, all);
+}
+
+/* *ret_odd: the first rank that is not like rank 0, or has no data; -1: none. */
 static int compare_passes(struct rank *r, int *ret_odd)
 {
 	struct train_pass mine = own_pass(r);
@@ -113,12 +149,9 @@ static int compare_passes(struct rank *r, int *ret_odd)
 		return err_sys(r->e, "no memory");
 	if (rank_gather(r, &mine, sizeof(mine), all))
 		return -1;
-	*ret_odd = *all[0].trouble ? 0 : -1;
-	for (int i = 1; i < r->comm->size && *ret_odd < 0; i++)
-		if (memcmp(&all[i], &all[0], sizeof(*all)))
-			*ret_odd = i;
-	if (r->result && *ret_odd > 0)
-		note_odd(r, *ret_odd, all);
+	*ret_odd = find_odd(all, r->comm->size);
+	if (r->result && *ret_odd >= 0)
+		note(r, *ret_odd, all);
 	return *ret_odd > 0 && all[*ret_odd].program != all[0].program ? tell_path(r, *ret_odd) : 0;
 }
 
@@ -158,7 +191,7 @@ static void count_steps(struct rank *r)
 	/* Of a large network each takes long, and one process does them for all ranks. */
 	enum { PROVEN_SAMPLES = 16384, GRAPH_PROVEN = 2, GRAPH_RANKS = 64 };
 	const struct train_opts *o = r->o;
-	uint64_t per_epoch = train_steps_per_epoch(o), all = per_epoch * o->epochs;
+	uint64_t per_epoch = train_steps_per_epoch(o), all = per_epoch * train_epochs(o);
 	uint64_t affordable = o->model->graph
 				      ? (o->np > GRAPH_RANKS ? 1 : GRAPH_PROVEN)
 				      : PROVEN_SAMPLES / ((uint64_t)o->np * (uint64_t)o->batch);
@@ -257,7 +290,7 @@ static int train(struct rank *r)
 		return 0;
 	if (rank_warm(r) || rank_broadcast(r))
 		return -1;
-	for (uint64_t i = 0; i < r->o->epochs && r->step < r->total && sound; i++)
+	for (uint64_t i = 0; i < train_epochs(r->o) && r->step < r->total && sound; i++)
 		if (rank_epoch(r, i, &sound) ||
 		    (sound && rank_save_due(r, i + 1) && rank_save(r, i + 1)))
 			return -1;
@@ -289,8 +322,6 @@ int train_rank(const struct train_opts *o, struct comm *c, struct train_result *
 	bool has_trained;
 	int result;
 
-	if (ret)
-		ret->odd_rank = -1;
 	if (o->checkpoint)
 		r.saving = &saving;
 	result = train(&r);

@@ -120,7 +120,7 @@ static int train_on(struct rank *r, uint64_t epoch, struct saved_again *ret)
 	if (rank_save_hash(r, hashes))
 		return -1;
 	ret->lost = unlike(hashes, s->at_save);
-	for (; epoch < r->o->epochs && r->step < r->total && sound; epoch++) {
+	for (; epoch < train_epochs(r->o) && r->step < r->total && sound; epoch++) {
 		if (s->disk.tell)
 			s->disk.tell("training on from the checkpoint", r->step, r->total);
 		if (rank_epoch(r, epoch, &sound))

@@ -37,7 +37,7 @@ static void fix_longer(const struct run *x, struct finding *f)
 	const struct history *h = &x->res->history;
 	bool by_steps = x->o->max_steps && h->nsteps >= x->o->max_steps;
 	bool is_over = h->last_step.lr < x->o->lr * DROPPED;
-	uint64_t n = is_over ? h->nepochs : 2 * (by_steps ? x->o->max_steps : x->o->epochs);
+	uint64_t n = is_over ? h->nepochs : 2 * (by_steps ? x->o->max_steps : train_epochs(x->o));
 
 	fix_again(x, f,
 		  is_over    ? "--lr-every"

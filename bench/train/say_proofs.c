@@ -2,25 +2,48 @@
 
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
+#include "lib/core/fix.h"
 #include "lib/core/quote.h"
+
+static bool is_elsewhere(const struct run *x, int rank)
+{
+	return x->w->hosts > 1 && !streq(x->w->peers[rank].at, x->w->peers[0].at);
+}
+
+/* A folder of files that it cannot read, or has otherwise than rank 0's host. */
+static void fix_data(const struct run *x, struct finding *f, int rank)
+{
+	struct arena *a = report_arena(x->r);
+	const char *folder = strchr(x->o->data_spec, ':') + 1, *remedy = x->res->odd_remedy;
+
+	if (remedy && !fix_is_typed(remedy))
+		finding_fix(f, "%s", remedy);
+	else if (remedy)
+		say_fix_at(x, f, rank, "%s", remedy);
+	else if (is_elsewhere(x, rank)) {
+		folder = shell_quote(a, arena_printf(a, "%s/", folder));
+		finding_fix(f, "rsync -a %s %s:%s", folder, x->w->peers[rank].at, folder);
+	} else {
+		say_fix_at(x, f, rank, "ls -lL %s", shell_quote_path(a, folder));
+	}
+}
 
 static void fix_unlike(const struct run *x, struct finding *f)
 {
-	const char *host = x->w->peers[x->res->odd_rank].at, *folder;
-	bool is_elsewhere = x->w->hosts > 1 && !streq(host, x->w->peers[0].at);
+	int rank = x->res->odd_rank;
+	const char *host = x->w->peers[rank].at;
+	bool is_by_files =
+		strchr(x->o->data_spec, ':') && starts_with(x->res->odd_what, "data set");
 
-	if (starts_with(x->res->odd_what, "data set") && x->o->data->nfiles && is_elsewhere) {
-		folder = shell_quote(
-			report_arena(x->r),
-			arena_printf(report_arena(x->r), "%s/", strchr(x->o->data_spec, ':') + 1));
-		finding_fix(f, "rsync -a %s %s:%s", folder, host, folder);
+	if (is_by_files && (x->res->odd_how || is_elsewhere(x, rank))) {
+		fix_data(x, f, rank);
 	} else if (streq(x->res->odd_what,
 			 TRAIN_LAYOUT)) { /* the processor, the library, or this */
 		finding_fix(f, "lscpu; ldconfig -p | grep dnnl; env | grep DNNL  # on both hosts");
 		finding_fix(f, "ddpsmoke --model cnn  # ranks need not have the same processor");
 	} else if (!streq(x->res->odd_what, "program"))
 		finding_fix(f, "- start every rank with the same command line");
-	else if (is_elsewhere)
+	else if (is_elsewhere(x, rank))
 		finding_fix(f, "%s",
 			    typed_copy(report_arena(x->r), rsh_typed(NULL), host,
 				       "\"$(command -v ddpsmoke)\"",

@@ -94,7 +94,7 @@ static void say_not_resumed(const struct run *x)
 {
 	struct finding *f = say_find(x, "checkpoint.resume", -1);
 	uint64_t need = x->res->steps_per_epoch + 1, most = x->o->max_steps;
-	bool by_epochs = x->o->epochs < 2, by_steps = !by_epochs || (most && most < need);
+	bool by_epochs = train_epochs(x->o) < 2, by_steps = !by_epochs || (most && most < need);
 
 	if (!x->res->saved.is_last)
 		return; /* what failed before has its own finding, and so has a rank that was lost

@@ -23,8 +23,9 @@ extern const char *const train_patterns[]; /* --pattern's words, by is_sharded; 
 #define TRAIN_DECAY 1e-4
 struct train_opts {
 	const struct model *model;
-	int np, batch;		    /* per rank */
-	uint64_t epochs, max_steps; /* 0: no limit but the epochs */
+	int np, batch;	    /* per rank */
+	uint64_t epochs;    /* 0: not given: see train_epochs() */
+	uint64_t max_steps; /* 0: no limit but the epochs */
 	double lr, momentum, decay, lr_gamma;
 	uint64_t lr_every; /* epochs, then lr *= lr_gamma */
 	uint64_t seed;
@@ -42,7 +43,7 @@ struct train_opts {
 	struct rdzv *rdzv;	      /* of train_rank(): where the ranks have met */
 	/* to rank 0's person, of what is no step; NULL: nobody looks */
 	void (*tell)(const char *what, uint64_t done, uint64_t total);
-	const char *trouble;	    /* ... or why it could not be; NULL */
+	const struct err *trouble;  /* with its data, which could not be opened; NULL */
 	bool drop_last, is_sharded; /* --pattern fsdp */
 	const char *const *argv;    /* as it was typed, to be typed again; NULL */
 	double expect;		    /* accuracy, 0..1; 0: whatever it is */
@@ -84,8 +85,8 @@ enum { OPTIONS_ALIKE = 18 };
 /* And before the first: who differs here trains something else. */
 struct train_pass {
 	uint64_t program, seed, data[DATA_FILES_MAX];
-	double options[OPTIONS_ALIKE]; /* see options.h */
-	char trouble[256];	       /* with its data */
+	double options[OPTIONS_ALIKE];	/* see options.h */
+	char trouble[256], remedy[256]; /* with its data; what helps, as a fix */
 };
 
 /* The sum over all epochs of one rank. */
@@ -107,7 +108,8 @@ struct train_result {
 	const char *odd_what;	/* "seed", TRAIN_LAYOUT */
 	const char *odd_path;	/* where that rank's program is; NULL: it cannot be told */
 	const char *odd_option; /* "--steps 41, rank 0 has --steps 40"; NULL */
-	const char *odd_how;	/* the whole sentence instead: what its trouble is; NULL */
+	const char *odd_how;	/* instead, that it cannot read its data, and why; NULL */
+	const char *odd_remedy; /* for that; NULL */
 	struct history history;
 	struct train_total *totals;	    /* one per rank */
 	const float *noted[PROVEN_MAX + 1]; /* rank 0's parameters at those times */
@@ -164,6 +166,8 @@ int train_alone(const struct train_opts *o, const struct train_result *r, struct
 
 /* --- shared by both ---------------------------------------------------------- */
 uint64_t train_steps_per_epoch(const struct train_opts *o);
+/* Where nobody said how many: two, or as many as --steps takes. */
+uint64_t train_epochs(const struct train_opts *o);
 struct sampler train_sampler(const struct train_opts *o);
 double train_lr(const struct train_opts *o, uint64_t epoch);
 struct sgd train_sgd(const struct train_opts *o, uint64_t epoch);

@@ -155,4 +155,17 @@ broken() { # KIND FILE SAYS
     run both
     cat "$BATS_TEST_TMPDIR/out0"
     grep -Eq '^fail  rank.alike .*rank 1 \(.*\) cannot read its data: .*data_batch_5.bin: its length' "$BATS_TEST_TMPDIR/out0"
+    grep -F ' - get the file again, and compare its checksum' "$BATS_TEST_TMPDIR/out0"
+    rm -r "$BATS_TEST_TMPDIR/1/set"
+    port=$((port + 20))
+    run both
+    grep -A1 '^fail  rank.alike .*rank 1 (.*) cannot read its data: cannot open ' "$BATS_TEST_TMPDIR/out0" |
+        grep -F ' - unpack the data set below set, on every host'
+    cp -r "$SETS/cifar10" "$BATS_TEST_TMPDIR/1/set"
+    rm -r "$BATS_TEST_TMPDIR/0/set" # rank 0's own is a finding as well
+    port=$((port + 20))
+    run both
+    cat "$BATS_TEST_TMPDIR/out0"
+    grep -A1 '^fail  rank.alike .*rank 0 (.*) cannot read its data: cannot open ' "$BATS_TEST_TMPDIR/out0" |
+        grep -F ' - unpack the data set below set, on every host'
 }

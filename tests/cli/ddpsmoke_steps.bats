@@ -69,6 +69,13 @@ said() { # STATUS CHECK TEXT: that finding has the text
     said fail train.finite 'rank 1 \(.*\) had a gradient that is no finite number in step 2'
 }
 
+@test "--steps alone goes through the data as often as that takes" {
+    smoke --samples 512 --steps 50 --json --seed 1
+    jq -e '.data | (.steps | length == 50) and (.epochs | length == 7)' <<<"$output"
+    smoke --samples 512 --steps 50 --epochs 2 --json
+    jq -e '.data | (.steps | length == 16) and (.epochs | length == 2)' <<<"$output"
+}
+
 @test "a rank that stood still once is no slow one" {
     smoke --samples 4096 --fault 1:pause:20
     (($(nproc) > 1)) || skip "ranks that share a processor are not judged"

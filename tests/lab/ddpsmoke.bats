@@ -77,6 +77,12 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     [[ $output == *"-> ncclbench --hosts node0,node1 "* ]]
 }
 
+@test "data that no host has is no rank's fault" {
+    smoke --hosts lab --data "mnist:$BATS_TEST_TMPDIR/nowhere"
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"on all hosts: cannot open $BATS_TEST_TMPDIR/nowhere/"*" - unpack the data set"* ]]
+}
+
 @test "a finding about a rank has its host and its number, whoever reports it" {
     local args
     for args in '--fault 1:flip' '--fault 1:seed' '--fault 1:die' "--checkpoint $BATS_TEST_TMPDIR --fault 1:forget"; do
