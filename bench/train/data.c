@@ -21,11 +21,23 @@ struct opening {
 
 /* --- files ------------------------------------------------------------------------- */
 
-/* In the folder, or in the one that the archive unpacks to. Never waits: it may be a pipe. */
+/* In the folder, or in the one that the archive unpacks to. Never waits: it may be a pipe. Many
+ * mirrors have MNIST's "train-images-idx3-ubyte" as "train-images.idx3-ubyte". */
 static int open_in(struct opening *o, const char *sub, const char *name)
 {
+	enum { HOW = O_RDONLY | O_CLOEXEC | O_NONBLOCK };
+	const char *dash = strstr(name, "-idx");
+	int fd;
+
+	if (dash) {
+		(void)snprintf(o->path, sizeof(o->path), "%s/%s%.*s.%s", o->folder, sub,
+			       (int)(dash - name), name, dash + 1);
+		fd = open(o->path, HOW);
+		if (fd >= 0 || errno != ENOENT)
+			return fd;
+	}
 	(void)snprintf(o->path, sizeof(o->path), "%s/%s%s", o->folder, sub, name);
-	return open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return open(o->path, HOW);
 }
 
 /* What people have in the folder instead. */

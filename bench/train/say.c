@@ -170,8 +170,10 @@ int say_lost_ranks(const struct run *x, int *ret_first)
 
 void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 {
-	bool no_memory = strstr(sentence, "out of memory");
+	bool no_memory = strstr(sentence, "out of memory"), no_page = strstr(sentence, "SIGBUS");
 	const char *look = no_memory ? "free -m; cat /proc/self/cgroup"
+			   : no_page ? "dmesg -T | grep -iE 'i/o error|nfs|memory failure' | tail; "
+				       "df -h /dev/shm"
 			   : strstr(sentence, "signal") || strstr(sentence, "exit code") ||
 					   strstr(sentence, "connection lost")
 				   ? "dmesg -T | grep -iE 'killed process|segfault|xid' | tail"
@@ -181,6 +183,11 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 		finding_fix(f,
 			    "- srun --mem=..., docker run --memory ..., resources.limits.memory   "
 			    "# more of it there; or a smaller --batch here");
+	if (no_page)
+		finding_fix(
+			f,
+			"- a file became shorter, or could not be read any more, while it was in "
+			"use: one of --data, one in /dev/shm, or the program itself");
 	if (host)
 		finding_fix(f, "%s",
 			    typed_there(f->a, rsh_typed(NULL), host,

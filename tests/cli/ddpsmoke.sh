@@ -16,6 +16,12 @@ nobody_left() { # of the processes that carry this test's mark
     return 1
 }
 
+training() { # with seed $1 there are ranks that have trained for a moment
+    pgrep -f -- "--seed $1" | while read -r pid; do
+        awk '{ exit $14 + $15 < 20 }' "/proc/$pid/stat" 2>/dev/null && echo yes
+    done | grep -q .
+}
+
 ends_with() { # CODE PID: of a child of ours
     local code=0
     wait "$2" || code=$?

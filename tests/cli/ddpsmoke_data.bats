@@ -3,6 +3,8 @@
 # them, reads them alike with any number of loaders, and says what is wrong with them.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2088,SC2154
 bats_require_minimum_version 1.5.0
+load ddpsmoke.sh
+load ../wait.sh
 
 setup_file() {
     export SETS=$BATS_FILE_TMPDIR
@@ -132,6 +134,34 @@ broken() { # KIND FILE SAYS
     broken stl10 test_y.bin "sample 3 has label 0"
     gzip -c "$SETS/stl10/train_X.bin" >stl10/train_X.bin
     broken stl10 train_X.bin "still packed by gzip"
+}
+
+@test "MNIST by the names of other mirrors" {
+    local file
+    cp -r "$SETS/mnist" "$BATS_TEST_TMPDIR/set"
+    for file in "$BATS_TEST_TMPDIR"/set/*; do mv "$file" "${file/-idx/.idx}"; done
+    smoke --data "mnist:$BATS_TEST_TMPDIR/set" --epochs 1 --json
+    jq -e '.data.model | .samples == 640 and .validation == 100' <<<"$output"
+    mkdir "$BATS_TEST_TMPDIR/set/train-images-idx3-ubyte" # Kaggle's has such a folder as well
+    smoke --data "mnist:$BATS_TEST_TMPDIR/set" --epochs 1
+    [ "$status" -eq 0 ]
+    rm "$BATS_TEST_TMPDIR/set/t10k-labels.idx1-ubyte"
+    smoke --data "mnist:$BATS_TEST_TMPDIR/set" --epochs 1
+    [[ $stderr == *"cannot open "*"t10k-labels-idx1-ubyte: No such file"* ]]
+}
+
+@test "a file that is cut while it is trained on: no word of the OOM killer" {
+    [[ ! ${WINDSOCK_SANITIZED-} ]] || skip "a sanitizer ends it by itself"
+    MARK=$((BASHPID * 100 + BATS_TEST_NUMBER))
+    cp -r "$SETS/mnist" "$BATS_TEST_TMPDIR/set"
+    "$BIN/ddpsmoke" --data "mnist:$BATS_TEST_TMPDIR/set" --epochs 1000000 --seed $MARK >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    wait_for 20 training $MARK
+    truncate -s 4096 "$BATS_TEST_TMPDIR/set/train-images-idx3-ubyte"
+    ends_with 1 $!
+    nobody_left
+    grep -A2 '^fail  rank.alive .* killed by signal 7 (SIGBUS)' "$BATS_TEST_TMPDIR/out" >"$BATS_TEST_TMPDIR/said"
+    grep -F ' - a file became shorter' "$BATS_TEST_TMPDIR/said"
+    grep -F -e "-> dmesg -T | grep -iE 'i/o error|nfs|memory failure'" "$BATS_TEST_TMPDIR/said"
 }
 
 @test "a rank whose files are others, or broken: who, and which file" {

@@ -20,12 +20,6 @@ ended() { # CODE PID: of a child of ours
     [ "$code" -eq "$1" ]
 }
 
-training() { # with seed $1 there are ranks that have trained for a moment
-    pgrep -f -- "--seed $1" | while read -r pid; do
-        awk '{ exit $14 + $15 < 20 }' "/proc/$pid/stat" 2>/dev/null && echo yes
-    done | grep -q .
-}
-
 nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
 
 @test "--hosts lab: a rank on each node, all proofs, hosts by name" {
