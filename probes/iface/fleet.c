@@ -182,7 +182,7 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 				      .program = command(f),
 				      .answer = "\"windsock\"",
 				      /* its own deadline, and a login before it */
-				      .deadline_ns = 3 * f->deadline_ns,
+				      .deadline_ns = f->patience_ns ?: 3 * f->deadline_ns,
 				      .done = progress};
 	struct fanout_result *got;
 	host_list asked = {0};

@@ -23,6 +23,7 @@ struct fleet {
 	const char *set; /* a variable that it has there, "MASTER_PORT=29500"; NULL: none */
 	const struct carry *carry; /* to these hosts; NULL: nothing was */
 	uint64_t deadline_ns;	   /* of one peer's answer; a host gets more */
+	uint64_t patience_ns;	   /* with a host; 0: three times that */
 	struct arena *a;
 	struct report *report;
 	bool fold;			  /* what hosts say alike is one line: for people */

@@ -217,10 +217,12 @@ static const struct burst_plugin *plugin(struct gpu_view *v, struct err *e)
 	return plugin_load(&want, v->a, e);
 }
 
-/* Not in the seconds of --quick, and not where too little of the budget is left. */
+uint64_t node_burst_ns(size_t gpus) { return gpus * ONE_GPU_MS * NS_PER_MS; }
+
+/* Not in the seconds of --quick, and not where too little time is left. */
 static bool is_time(struct gpu_view *v)
 {
-	uint64_t need = v->nvml.gpus.n * ONE_GPU_MS * NS_PER_MS, now = now_ns();
+	uint64_t need = node_burst_ns(v->nvml.gpus.n), now = now_ns();
 	struct unit_buf b;
 
 	if (!v->look->burst)
@@ -228,8 +230,9 @@ static bool is_time(struct gpu_view *v)
 	if (!v->look->until_ns || now + need < v->look->until_ns)
 		return true;
 	finding_set(gpu_note(v, "gpu.burst", gpu_all(v)), ST_SKIP,
-		    "left out: a burst on each takes about %s, more than the budget has left",
-		    format_duration(&b, need));
+		    "left out: a burst on each takes about %s, more than %s",
+		    format_duration(&b, need),
+		    v->look->asked ? "there is time for" : "the budget has left");
 	return false;
 }
 

@@ -26,5 +26,7 @@ struct node_look {
 /* What a container or a login session takes away from training, and what the machine lacks. */
 void node_limits(struct node_look *look);
 void node_gpus(struct node_look *look);
+/* The burst on so many GPUs takes no longer, beside CUDA's start. */
+uint64_t node_burst_ns(size_t gpus);
 
 #endif

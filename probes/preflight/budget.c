@@ -9,13 +9,16 @@
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
+#include "probes/node/node.h"
 #include "probes/preflight/preflight.h"
 
 #include <math.h>
 
 enum { SLACK = 6 }; /* a busy host: so many times what one takes of a quiet one */
+enum { MANY_GPUS = 8 };
 #define QUICKEST 0.25
 static const uint64_t GPU_START_NS = 10 * NS_PER_S;
+static const uint64_t BURST_START_NS = 30 * NS_PER_S; /* of many that no daemon keeps awake */
 static const uint64_t AT_ONCE_NS =
 	4 * NS_PER_S; /* ncclbench --together, of as many hosts as there are */
 /* So long beyond its deadline portcheck waits for a host to begin; and to say which one did not. */
@@ -40,6 +43,16 @@ static uint64_t at_once_ns(const struct preflight *p, enum stage_id id)
 	return id == S_PAIRS && preflight_at_once(p) ? AT_ONCE_NS : 0;
 }
 
+bool preflight_bursts(const struct preflight *p) { return p->burst || p->tier > TIER_QUICK; }
+
+/* Of the hosts that are asked, or of this one: nobody knows their GPUs yet. */
+static uint64_t burst_ns(const struct preflight *p, enum stage_id id)
+{
+	bool holds = id == S_HOSTS || id == S_GPUS;
+
+	return holds && preflight_bursts(p) ? BURST_START_NS + node_burst_ns(MANY_GPUS) : 0;
+}
+
 static uint64_t need_ns(const struct preflight *p, enum stage_id id)
 {
 	return stages[id].estimate_ms * NS_PER_MS + per_host_ns(p, id) + start_ns(id) +
@@ -49,7 +62,7 @@ static uint64_t need_ns(const struct preflight *p, enum stage_id id)
 static uint64_t scaled(uint64_t ns, double by) { return (uint64_t)((double)ns * by); }
 
 /* So many times what is estimated, as far as this run tells. What failed, or came to nothing,
- * waited for something. */
+ * waited for something; a burst takes its time on any host. */
 static double pace(const struct preflight *p)
 {
 	double took = 0, estimated = 0, by;
@@ -57,8 +70,9 @@ static double pace(const struct preflight *p)
 	for (enum stage_id id = 0; id < S_COUNT; id++) {
 		const struct stage_run *run = &p->run[id];
 
-		if (!run->done || !(run->seconds > 0) || run->status == ST_FAIL ||
-		    run->status == ST_ERROR || run->came_to_nothing || !stages[id].estimate_ms)
+		if (burst_ns(p, id) || !run->done || !(run->seconds > 0) ||
+		    run->status == ST_FAIL || run->status == ST_ERROR || run->came_to_nothing ||
+		    !stages[id].estimate_ms)
 			continue;
 		took += run->seconds;
 		estimated += (double)need_ns(p, id) / 1e9;
@@ -74,31 +88,41 @@ static uint64_t left_ns(const struct preflight *p)
 	return !p->until_ns ? UINT64_MAX : now < p->until_ns ? p->until_ns - now : 0;
 }
 
+/* What the stages of this tier behind it must have; their weights to those in @weights. */
+static uint64_t later_ns(const struct preflight *p, enum stage_id id, double by, unsigned *weights)
+{
+	uint64_t later = 0;
+
+	for (enum stage_id k = id + 1; k < S_COUNT; k++) {
+		if (stages[k].tier > p->tier || !stages[k].weight)
+			continue;
+		*weights += stages[k].weight;
+		later += scaled(need_ns(p, k), by) + MARGIN_NS;
+	}
+	return later;
+}
+
 /* By weight; what the later stages of this tier must have is not this one's, but it always gets
  * what it needs, and so does one that somebody asks for of a higher tier. */
 static uint64_t part_ns(const struct preflight *p, enum stage_id id, uint64_t left)
 {
 	double by = pace(p);
-	uint64_t own = scaled(need_ns(p, id), fmax(1, by)), later = 0, part;
+	uint64_t own = scaled(need_ns(p, id), fmax(1, by)), later, part;
 	unsigned all = stages[id].weight;
 
 	if (!all || left == UINT64_MAX)
 		return left;
-	for (enum stage_id k = id + 1; k < S_COUNT; k++) {
-		if (stages[k].tier > p->tier || !stages[k].weight)
-			continue;
-		all += stages[k].weight;
-		later += scaled(need_ns(p, k), by) + MARGIN_NS;
-	}
+	later = later_ns(p, id, by, &all);
 	part = left / all * stages[id].weight;
 	if (later < left && part > left - later)
 		part = left - later;
 	return part > own ? part : own;
 }
 
-static uint64_t patience_ns(const struct preflight *p, enum stage_id id)
+uint64_t preflight_patience(const struct preflight *p, enum stage_id id)
 {
-	uint64_t most = stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id);
+	uint64_t most =
+		stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id) + burst_ns(p, id);
 	uint64_t begins = id == S_REACH ? p->deadline_ns + BEGIN_NS : 0;
 
 	return most > begins ? most : begins;
@@ -106,11 +130,25 @@ static uint64_t patience_ns(const struct preflight *p, enum stage_id id)
 
 uint64_t preflight_cap(const struct preflight *p, enum stage_id id)
 {
-	uint64_t patience = patience_ns(p, id);
+	uint64_t patience = preflight_patience(p, id);
 	uint64_t left = left_ns(p), part = part_ns(p, id, left);
 
 	part = part < left ? part : left;
 	return patience < part ? patience : part;
+}
+
+/* One deadline is a login's. The burst gets what the stages behind do not need. */
+uint64_t preflight_host_cap(const struct preflight *p)
+{
+	uint64_t cap = preflight_cap(p, S_HOSTS),
+		 most = (stages[S_HOSTS].patience - 1) * p->deadline_ns;
+	uint64_t left = left_ns(p), burst = burst_ns(p, S_HOSTS), kept, spare;
+	unsigned weights = 0;
+
+	kept = most + later_ns(p, S_HOSTS, 1, &weights);
+	spare = kept < left ? left - kept : 0;
+	most += burst < spare ? burst : spare;
+	return most < cap ? most : cap;
 }
 
 /* ---- what did not fit ---- */
@@ -197,7 +235,7 @@ bool preflight_has_time(struct preflight *p, enum stage_id id)
 bool preflight_budget_ended(const struct preflight *p, enum stage_id id, const struct part *got,
 			    uint64_t cap_ns)
 {
-	return got->cut && (cap_ns < patience_ns(p, id) || interrupt_by_budget());
+	return got->cut && (cap_ns < preflight_patience(p, id) || interrupt_by_budget());
 }
 
 /* Between hosts, what had the time that it takes and came to nothing may have waited for a rank

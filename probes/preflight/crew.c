@@ -92,7 +92,7 @@ static int hear(struct crew *c, const char *what, size_t i, cJSON **ret, struct 
 static int tell_of_self(struct crew *c, struct err *e)
 {
 	const uint64_t cap = preflight_cap(c->p, S_HOSTS), patience = 6 * c->p->deadline_ns;
-	const uint64_t most = c->p->until_ns ? cap : patience;
+	const uint64_t most = c->p->until_ns || cap > patience ? cap : patience;
 	struct arena *a = c->p->a;
 	AUTO(part_done) struct part got;
 	str_list args = {0};
@@ -105,7 +105,7 @@ static int tell_of_self(struct crew *c, struct err *e)
 					   (unsigned long long)(c->p->deadline_ns / NS_PER_MS));
 	*LIST_ADD(a, &args) =
 		arena_printf(a, "--budget=%llums", (unsigned long long)(most / NS_PER_MS + 1));
-	if (c->p->burst || c->p->tier > TIER_QUICK)
+	if (preflight_bursts(c->p))
 		*LIST_ADD(a, &args) = "--burst";
 	preflight_ask_alike(c->p, &args);
 	*LIST_ADD(a, &args) = NULL;

@@ -16,7 +16,7 @@ static struct node_look look_at(struct preflight *p, enum stage_id id)
 				  .deadline_ns = p->deadline_ns,
 				  .cap_ns = preflight_cap(p, id),
 				  .until_ns = p->until_ns,
-				  .burst = p->burst || p->tier > TIER_QUICK,
+				  .burst = preflight_bursts(p),
 				  .asked = p->asked,
 				  .here = p->here && !p->asked,
 				  .data = preflight_wants_data(p) ? report_data(p->r) : NULL};

@@ -232,18 +232,17 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 			  .hosts = p->hosts,
 			  .rsh = p->rsh,
 			  .deadline_ns = p->deadline_ns,
+			  .patience_ns = preflight_patience(p, S_HOSTS),
 			  .a = p->a,
 			  .report = p->r,
 			  .fold = p->t.fold};
-	uint64_t cap = preflight_cap(p, S_HOSTS);
+	uint64_t cap = preflight_host_cap(p); /* it answers before the fleet loses patience */
 	str_list args = {0};
 
-	if (cap > 2 * p->deadline_ns)
-		cap = 2 * p->deadline_ns; /* it answers before the fleet loses patience */
 	*LIST_ADD(p->a, &args) = "--quick";
 	*LIST_ADD(p->a, &args) = "--here";
 	*LIST_ADD(p->a, &args) = "--asked";
-	if (p->burst || p->tier > TIER_QUICK)
+	if (preflight_bursts(p))
 		*LIST_ADD(p->a, &args) = "--burst";
 	*LIST_ADD(p->a, &args) = arena_printf(p->a, "--deadline=%llums",
 					      (unsigned long long)(p->deadline_ns / NS_PER_MS));

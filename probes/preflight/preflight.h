@@ -128,8 +128,15 @@ struct preflight {
 /* The names of stages, and what they need: preflight_gate() says SKIP where it cannot be. */
 bool preflight_gate(struct preflight *p, enum stage_id id);
 void preflight_finish(struct preflight *p, enum stage_id id);
+/* No run of this stage takes longer. */
+uint64_t preflight_patience(const struct preflight *p, enum stage_id id);
 /* Of this stage now: its patience, and never more than the budget has. */
 uint64_t preflight_cap(const struct preflight *p, enum stage_id id);
+/* Is a burst of work on each GPU a part of this run? */
+bool preflight_bursts(const struct preflight *p);
+/* What a host is given to look at itself, the burst with it: it answers within the cap of the
+ * hosts' stage. */
+uint64_t preflight_host_cap(const struct preflight *p);
 /* Is there time to begin it? If not, that is said. */
 bool preflight_has_time(struct preflight *p, enum stage_id id);
 /* Was it the budget that ended this part, which had @cap_ns? Then that is to be said so. */

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # GPU nodes of a lab, one of which has other software or other GPUs: it is named against
-# the majority. The GPUs are a stand-in of NVIDIA's management library, the same file on
-# every node but for what is mounted over it on one. Needs root, nft, jq.
+# the majority; and a burst on the GPUs of all. They are a stand-in of NVIDIA's management
+# library, the same file on every node but for what is mounted over it on one. Needs root,
+# nft, jq.
 # shellcheck disable=SC2016,SC2034,SC2154 # windsock.sh reads and sets them; single quotes: the other side expands
 bats_require_minimum_version 1.5.0
 
@@ -82,4 +83,14 @@ drift() { # CHECK: host and message of what is wrong
     odd "$PWD/venv" "$PWD/odd"
     [[ $(drift torch) == "node2: 2.7.1+cu126 here, 2.9.0+cu130 on 3 of 4 hosts"* ]]
     [[ $(drift torch_cuda) == "node2: 12.6 here, 13.0 on 3 of 4 hosts"* ]]
+}
+
+@test "a burst on eight GPUs of each node: there is time for all of them, but in a short budget" {
+    left_out() { jq -r '.findings[] | select(.check == "gpu.burst") | .message | select(startswith("left out"))' <<<"$output"; }
+    look --burst
+    ((code == 0 || code == 1))
+    [ "$(jq '[.findings[] | select(.check == "gpu.burst")] | length' <<<"$output")" -ge 4 ]
+    [ -z "$(left_out)" ] || { left_out; false; }
+    look --burst --budget 25s
+    [[ $(left_out | sort -u) == 'left out: a burst on each takes about 32 s, more than there is time for' ]]
 }

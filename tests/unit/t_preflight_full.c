@@ -191,6 +191,29 @@ static void t_part_of_a_budget(void **state)
 	world_done(&w);
 }
 
+/* Eight GPUs of a host want their time, too, but what comes behind the hosts is not for them. */
+static void t_a_burst_on_each_host(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	w.p.tier = TIER_QUICK;
+	assert_int_equal(preflight_host_cap(&w.p), 20 * NS_PER_S);
+	assert_int_equal(preflight_patience(&w.p, S_HOSTS), 30 * NS_PER_S);
+	w.p.burst = true;
+	assert_int_equal(preflight_host_cap(&w.p), 82 * NS_PER_S);
+	assert_int_equal(preflight_patience(&w.p, S_HOSTS), 92 * NS_PER_S);
+	w.p.tier = TIER_DEFAULT; /* training and collectives want eight seconds at the least */
+	w.p.until_ns = now_ns() + 60 * NS_PER_S;
+	assert_uint_in_range(preflight_host_cap(&w.p), 50 * NS_PER_S, 52 * NS_PER_S);
+	w.p.until_ns = now_ns() + 24 * NS_PER_S;
+	assert_uint_in_range(preflight_host_cap(&w.p), 19 * NS_PER_S, 20 * NS_PER_S);
+	w.p.until_ns = now_ns() + 3 * NS_PER_S;
+	assert_uint_in_range(preflight_host_cap(&w.p), 2 * NS_PER_S, 3 * NS_PER_S);
+	world_done(&w);
+}
+
 /* One that hangs must be named within the stage's share, one that is kept waiting not accused. */
 /* Nothing of the tier comes after it: it is its own share. */
 static void t_a_stage_of_a_higher_tier(void **state)
@@ -276,6 +299,7 @@ int main(void)
 		cmocka_unit_test(t_odd_node),
 		cmocka_unit_test(t_judges_nothing_of_nothing),
 		cmocka_unit_test(t_part_of_a_budget),
+		cmocka_unit_test(t_a_burst_on_each_host),
 		cmocka_unit_test(t_pace_of_a_run),
 		cmocka_unit_test(t_a_stage_of_a_higher_tier),
 		cmocka_unit_test(t_silence_within_a_share),
