@@ -30,7 +30,7 @@ const char *xid_catalogued(const char *line, const char **ret_meaning);
 bool xid_parse(const char *line, char ret_bus[16], int *ret_code);
 /* "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 28002, Non-fatal, Link 39 ..." */
 bool sxid_parse(const char *line, char ret_bus[16], int *ret_code, bool *ret_fatal);
-/* "pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, ..." */
+/* "pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, ...", "AER: " before it, or CXL */
 bool aer_parse(const char *line, char ret_pci[16], bool *ret_corrected);
 
 #endif

@@ -187,17 +187,24 @@ bool sxid_parse(const char *line, char ret_bus[16], int *ret_code, bool *ret_fat
 
 bool aer_parse(const char *line, char ret_pci[16], bool *ret_corrected)
 {
-	static const char what[] = ": PCIe Bus Error: severity=";
-	const char *at = strstr(line, what), *from = at;
+	static const char *const words[] = {
+		/* what could not be asked, as after a fatal error; kernels 5.3 to 5.7: all */
+		": AER: PCIe Bus Error: severity=",
+		": AER: CXL Bus Error: severity=",
+		": PCIe Bus Error: severity=",
+		": CXL Bus Error: severity=",
+	};
+	const char *at = NULL, *from;
+	size_t i = 0;
 
-	if (!at)
-		return false;
-	while (from > line && from[-1] != ' ')
+	while (i < ARRAY_LEN(words) && !(at = strstr(line, words[i])))
+		i++;
+	for (from = at; at && from > line && from[-1] != ' ';)
 		from--;
-	if (at - from < 12 || at - from >= 16)
+	if (!at || at - from < 12 || at - from >= 16)
 		return false;
 	memcpy(ret_pci, from, (size_t)(at - from));
 	ret_pci[at - from] = '\0';
-	*ret_corrected = starts_with(at + strlen(what), "Correct");
+	*ret_corrected = starts_with(at + strlen(words[i]), "Correct");
 	return true;
 }

@@ -49,6 +49,19 @@ static void t_parse(void **state)
 		"nvidia 0000:3b:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=", where,
 		&flag));
 	assert_false(flag);
+	assert_true(aer_parse("nvidia 0000:5d:00.0: AER: PCIe Bus Error: severity=Uncorrectable "
+			      "(Fatal), type=Inaccessible, (Unregistered Agent ID)",
+			      where, &flag));
+	assert_string_equal(where, "0000:5d:00.0");
+	assert_false(flag);
+	assert_true(aer_parse("pcieport 10000:e1:00.0: AER: PCIe Bus Error: severity=Corrected, t",
+			      where, &flag));
+	assert_string_equal(where, "10000:e1:00.0");
+	assert_true(flag);
+	assert_true(aer_parse("pcieport 0000:0c:00.0: CXL Bus Error: severity=Corrected, type=x",
+			      where, &flag));
+	assert_string_equal(where, "0000:0c:00.0");
+	assert_false(aer_parse("AER: PCIe Bus Error: severity=Corrected", where, &flag));
 	assert_false(aer_parse(": PCIe Bus Error: severity=Corrected", where, &flag));
 }
 
@@ -226,6 +239,12 @@ static const struct {
 	 "",
 	 {NULL, "pcie.aer", "0000:15:01.0", ST_FAIL, "1 uncorrectable PCIe error",
 	  "lspci -s 0000:15:01.0"}},
+	{LOADED AT("199900000000",
+		   "nvidia 0000:5d:00.0: AER: PCIe Bus Error: severity=Uncorrectable (Fatal), "
+		   "type=Inaccessible, (Unregistered Agent ID)"),
+	 "",
+	 {NULL, "pcie.aer", "0000:5d:00.0", ST_FAIL, "1 uncorrectable PCIe error",
+	  "lspci -s 0000:5d:00.0"}},
 	{LOADED AT("199900000000",
 		   "nvidia 0000:5d:00.0: PCIe Bus Error: severity=Corrected, type=x"),
 	 "",
