@@ -155,6 +155,44 @@ static int promised(void)
 	return set && !parse_uint(set, &n) && n < 1024 ? (int)n : -1;
 }
 
+/* Slurm counts the GPUs of all of its tasks here; one that is bound sees its own alone. Which of
+ * these it says depends on its release, but whose tasks are here it always says. */
+static bool is_bound(int have, int want)
+{
+	static const char *const ways[] = {"SLURM_GPUS_PER_TASK", "SLURM_GPU_BIND",
+					   "SLURM_NTASKS_PER_GPU"};
+	const char *ids = getenv("SLURM_GTIDS");
+	int tasks = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		if (getenv(ways[i]))
+			return true;
+	for (; ids && *ids; ids++)
+		tasks += *ids == ',';
+	return tasks > 1 && have <= want / tasks;
+}
+
+/* Why fewer than were promised are no fault of theirs, or NULL. */
+static const char *why_fewer(const struct gpu_view *v, int want)
+{
+	for (size_t i = 0; i < v->nvml.gpus.n; i++)
+		if (v->nvml.gpus.v[i].mig == 1)
+			return "Slurm counts the parts of one in MIG mode";
+	return is_bound(v->nvml.count, want) ? "this task has its own of them" : NULL;
+}
+
+static void fewer(struct gpu_view *v, struct finding *f, int want)
+{
+	const char *why = why_fewer(v, want);
+
+	finding_set(f, why ? ST_INFO : ST_FAIL, "%d can be used, %d were given to this job%s%s",
+		    v->nvml.count, want, why ? ": " : "", why ?: "");
+	if (why)
+		return;
+	finding_expect(f, "%d", want);
+	finding_fix(f, "dmesg | grep -e Xid -e 'fallen off the bus'   # then reboot the node");
+}
+
 static void count(struct gpu_view *v)
 {
 	size_t missing;
@@ -167,10 +205,7 @@ static void count(struct gpu_view *v)
 	f = gpu_note(v, "gpu.count", "GPUs");
 	finding_value(f, have, NULL);
 	if (want > have) {
-		finding_set(f, ST_FAIL, "%d can be used, %d were given to this job", have, want);
-		finding_expect(f, "%d", want);
-		finding_fix(f,
-			    "dmesg | grep -e Xid -e 'fallen off the bus'   # then reboot the node");
+		fewer(v, f, want);
 	} else if (missing && !v->confined) {
 		finding_set(f, ST_FAIL, "the driver has lost %s: %d of %zu can be used", which,
 			    have, v->nvidia);

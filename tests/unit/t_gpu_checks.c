@@ -163,6 +163,38 @@ static void t_shares(void **state)
 	gpu_done(&w);
 }
 
+/* Slurm's number is that of the node's tasks together, and MIG's parts are in it. */
+static void t_share_of_a_task(void **state)
+{
+	static const struct {
+		const char *says, *given, *name, *value;
+		enum status st;
+	} cases[] = {
+		{"gpus 1\n", "8", "SLURM_GPUS_PER_TASK", "1", ST_INFO},
+		{"gpus 1\n", "8", "SLURM_GPU_BIND", "per_task:1", ST_INFO},
+		{"gpus 1\n", "4", "SLURM_NTASKS_PER_GPU", "2", ST_INFO},
+		{"gpus 1\n", "8", "SLURM_GTIDS", "0,1,2,3,4,5,6,7", ST_INFO},
+		{"gpus 7\n", "8", "SLURM_GTIDS", "0,1,2,3,4,5,6,7", ST_FAIL}, /* of all 8 */
+		{"gpus 7\n", "8", "SLURM_GTIDS", "0", ST_FAIL},
+		{"gpus 1\n* mig 1 1\n", "7", "SLURM_GTIDS", "0", ST_INFO},
+	};
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		gpu_says(&w, gpu_healthy, cases[i].says);
+		assert_int_equal(setenv("SLURM_JOB_ID", "7", 1), 0);
+		assert_int_equal(setenv("SLURM_GPUS_ON_NODE", cases[i].given, 1), 0);
+		assert_int_equal(setenv(cases[i].name, cases[i].value, 1), 0);
+		gpu_run(&w);
+		assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, cases[i].st);
+		assert_int_equal(gpu_found(&w, "gpu.count", NULL)->fix.n, cases[i].st == ST_FAIL);
+		assert_int_equal(unsetenv(cases[i].name), 0);
+	}
+	gpu_done(&w);
+}
+
 static void t_services(void **state)
 {
 	static const char domain[] = "* fabric 3 0 0123456789abcdef0123456789abcdef 1 aa 1\n";
@@ -270,6 +302,7 @@ int main(void)
 		cmocka_unit_test(t_each_fires),
 		cmocka_unit_test(t_unknown),
 		cmocka_unit_test(t_shares),
+		cmocka_unit_test(t_share_of_a_task),
 		cmocka_unit_test(t_services),
 		cmocka_unit_test(t_data),
 		cmocka_unit_test(t_versions),
