@@ -35,7 +35,8 @@ static const char *fix_of(struct arena *a, const struct drift_kind *k, const str
 			  const struct drift_value *usual)
 {
 	bool none = streq(v->text, DRIFT_NONE) && k->none && *k->none;
-	const char *fix = none ? k->none : k->fix, *hole = strstr(fix, "%s");
+	bool above = k->above && v->number > usual->number;
+	const char *fix = none ? k->none : above ? k->above : k->fix, *hole = strstr(fix, "%s");
 	const char *text = k->typed ? k->typed(a, usual->text) : usual->text;
 
 	if (!hole)
@@ -113,26 +114,44 @@ static const char *more_of(struct arena *a, const struct drift_value *v)
 	return v->more ? arena_printf(a, " (%s)", v->more) : "";
 }
 
+/* Who has the measure, beside one that has not. */
+static const char *who_has(struct preflight *p, const struct drift_kind *k, const drift_values *l,
+			   const struct drift_value *measure)
+{
+	host_list who = {0};
+
+	if (2 * measure->alike > l->n)
+		return "the others";
+	for (size_t i = 0; i < l->n; i++)
+		if (drift_alike(k, &l->v[i], measure))
+			LIST_ADD(p->a, &who)->name = l->v[i].host;
+	return names_brief(p->a, &who);
+}
+
+/* Most may be worse than the measure: that is no failure of theirs. */
 static void name_odd(struct preflight *p, const struct drift_kind *k, const drift_values *l,
 		     const struct drift_value *usual)
 {
+	const char *who = who_has(p, k, l, usual);
+	bool of_most = 2 * usual->alike > l->n;
 	struct names said = {0};
 
 	find_said(p, k, &said);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct drift_value *v = &l->v[i];
 		struct finding *f;
-		bool more;
+		bool milder;
 
 		if (drift_alike(k, v, usual) || names_has(&said, v->host) ||
 		    ((k->type == RATE || k->type == ROOM) && v->number > usual->number) ||
 		    (k->enough > 0 && v->number >= k->enough * usual->number))
 			continue;
-		more = k->type == COUNT && v->number > usual->number;
+		milder = !of_most || (k->type == COUNT && v->number > usual->number);
 		f = drift_note(p, k->key, k->subject, v->host);
-		finding_set(f, more ? ST_WARN : k->st, "%s here, %s on %zu of %zu hosts%s", v->text,
-			    usual->text, usual->alike, l->n, more_of(p->a, v));
-		finding_expect(f, "%s, as on the others", usual->text);
+		finding_set(f, milder && k->st == ST_FAIL ? ST_WARN : k->st,
+			    "%s here, %s on %zu of %zu hosts%s", v->text, usual->text, usual->alike,
+			    l->n, more_of(p->a, v));
+		finding_expect(f, "%s, as on %s", usual->text, who);
 		if (k->fix)
 			finding_fix(f, "%s", fix_of(p->a, k, v, usual));
 		else
@@ -185,7 +204,7 @@ static bool compare(struct preflight *p, const struct answers *all, const struct
 	if (!usual)
 		return l.n > 1;
 	if (2 * usual->alike > l.n)
-		name_odd(p, k, &l, usual);
+		name_odd(p, k, &l, drift_measure(k, &l, usual));
 	else if (!is_said(p, k, &l))
 		name_all(p, k, &l);
 	return true;

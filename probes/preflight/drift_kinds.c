@@ -9,6 +9,20 @@ static const char *typed_files(struct arena *a, const char *text)
 	return streq(text, "unlimited") ? "1048576" : text;
 }
 
+/* "700 W", in watts */
+static const char *typed_watts(struct arena *a, const char *text)
+{
+	return arena_printf(a, "%.*s", (int)strcspn(text, " "), text);
+}
+
+/* "465.7 GiB": Slurm's G are those, whole ones */
+static const char *typed_room(struct arena *a, const char *text)
+{
+	const char *unit = strchr(text, ' ');
+
+	return unit ? arena_printf(a, "%.*s%c", (int)strcspn(text, ". "), text, unit[1]) : text;
+}
+
 /* limits.conf takes kB where the limit is in bytes. */
 static const char *typed_kib(struct arena *a, const char *text)
 {
@@ -28,6 +42,7 @@ static const char *typed_kib(struct arena *a, const char *text)
 const struct drift_kind drift_kinds[] = {
 	ROW("gpus", "number of GPUs", COUNT, ST_FAIL,
 	    "dmesg | grep -i -e xid -e 'fallen off the bus'   # then reboot it; the others have %s",
+	    .above = "lspci | grep -i nvidia   # the others have %s: is it a machine like them?",
 	    .none = "lspci | grep -i nvidia   # none in it, as in a head node? leave it out of "
 		    "--hosts"),
 	ROW("gpu", "kind of GPU", TEXT, ST_WARN,
@@ -50,12 +65,13 @@ const struct drift_kind drift_kinds[] = {
 	ROW("nvlink_domain", "NVLink domain", TEXT, ST_INFO,
 	    "nvidia-smi -q | grep -A 9 Fabric   # the others are in %s"),
 	ROW("ecc", "ECC of the GPUs", TEXT, ST_WARN,
-	    "sudo nvidia-smi -e 1 && sudo reboot   # the others: %s"),
-	ROW("mig", "MIG of the GPUs", TEXT, ST_WARN, "sudo nvidia-smi -mig 0   # the others: %s"),
+	    "sudo nvidia-smi -e 1 && sudo reboot   # elsewhere: %s", .worse = "off"),
+	ROW("mig", "MIG of the GPUs", TEXT, ST_WARN, "sudo nvidia-smi -mig 0   # elsewhere: %s",
+	    .worse = "on"),
 	ROW("persistence", "persistence of the GPUs", TEXT, ST_INFO,
-	    "sudo nvidia-smi -pm 1   # the others: %s"),
+	    "sudo nvidia-smi -pm 1   # elsewhere: %s", .worse = "off"),
 	ROW("power_limit", "power limit of the GPUs", TEXT, ST_WARN,
-	    "sudo nvidia-smi -pl WATT   # the others: %s"),
+	    "sudo nvidia-smi -pl %s   # in watts", .typed = typed_watts),
 	ROW("matmul_tflops", "slowest GPU's TFLOP/s", RATE, ST_WARN,
 	    "nvidia-smi -q -d PERFORMANCE,CLOCK,POWER   # the others reach %s"),
 	ROW("memory_gbps", "slowest GPU memory's GB/s", RATE, ST_WARN,
@@ -65,18 +81,21 @@ const struct drift_kind drift_kinds[] = {
 	ROW("from_gpu_gbps", "slowest copy from a GPU, GB/s", RATE, ST_WARN,
 	    "nvidia-smi -q | grep -A 8 'GPU Link Info'   # the others reach %s"),
 	ROW("acs", "PCIe access control (ACS)", TEXT, ST_WARN,
-	    "lspci -vvv | grep ACSCtl   # the others: %s"),
-	ROW("iommu", "IOMMU", TEXT, ST_WARN, "cat /proc/cmdline   # the others: %s"),
+	    "lspci -vvv | grep ACSCtl   # elsewhere: %s", .worse = "on"),
+	ROW("iommu", "IOMMU", TEXT, ST_WARN, "cat /proc/cmdline   # elsewhere: %s",
+	    .worse = "translates"),
 	ROW("gpudirect", "GPUDirect RDMA", TEXT, ST_WARN,
-	    "sudo modprobe nvidia-peermem   # the others: %s"),
+	    "lsmod | grep peermem || sudo modprobe nvidia-peermem   # elsewhere: %s",
+	    .worse = DRIFT_NONE),
 	ROW("rdma_ports", "active RDMA ports", COUNT, ST_FAIL,
 	    "rdma link; ibstat   # the others have %s: is a cable loose, a switch port off?",
+	    .above = "rdma link; ibstat   # the others have %s: is one of theirs down?",
 	    .none = "lspci | grep -i -e infiniband -e mellanox; sudo modprobe mlx5_ib   # the "
-		    "others "
-		    "have %s",
+		    "others have %s",
 	    .more = "rdma_down"),
 	ROW("rdma_layer", "link layer of RDMA", TEXT, ST_FAIL,
-	    "sudo mlxconfig -d DEVICE query LINK_TYPE_P1   # the others have %s"),
+	    "grep . /sys/class/infiniband/*/ports/*/link_layer   # the others have %s; mlxconfig "
+	    "sets LINK_TYPE_P1"),
 	ROW("rdma_rate", "slowest RDMA port, Gb/s", RATE, ST_FAIL,
 	    "rdma link; ibstat   # the others reach %s: reseat or change that cable",
 	    .more = "rdma_slow"),
@@ -84,6 +103,7 @@ const struct drift_kind drift_kinds[] = {
 	    "sudo mlxfwmanager --query   # the others: %s"),
 	ROW("efa", "EFA adapters", COUNT, ST_WARN,
 	    "ls /sys/class/infiniband   # the others have %s; launch it as they were",
+	    .above = "ls /sys/class/infiniband   # the others have %s; launch them as this one was",
 	    .none = DRIFT_AS_USUAL),
 	ROW("efa_installer", "EFA installer", TEXT, ST_WARN,
 	    "sudo ./efa_installer.sh -y   # of version %s"),
@@ -97,12 +117,11 @@ const struct drift_kind drift_kinds[] = {
 	    "srun --cpus-per-task=%s ...   # Kubernetes: resources.limits.cpu; docker: --cpus; "
 	    "else: "
 	    "taskset -p $$",
-	    .part_of = "cpus"),
+	    .more_is_better = true, .part_of = "cpus"),
 	ROW("memory", "memory", SIZE, ST_WARN, "sudo dmidecode -t memory   # the others have %s"),
 	ROW("memory_usable", "memory that may be used", ROOM, ST_WARN,
-	    "srun --mem=SIZE ...   # Kubernetes: resources.limits.memory; docker: --memory; the "
-	    "others have %s",
-	    .part_of = "memory"),
+	    "srun --mem=%s ...   # Kubernetes: resources.limits.memory; docker: --memory",
+	    .typed = typed_room, .part_of = "memory"),
 	/* a tmpfs that nobody gave a size has half of the memory */
 	ROW("shm", "/dev/shm", ROOM, ST_WARN,
 	    "sudo mount -o remount,size=50% /dev/shm   # docker: --shm-size; Kubernetes: an "
@@ -112,14 +131,14 @@ const struct drift_kind drift_kinds[] = {
 	    "for u in '*' root; do echo \"$u - nofile %s\"; done | sudo tee "
 	    "/etc/security/limits.d/90-nofile.conf   # then log in "
 	    "again; LimitNOFILE= for slurmd",
-	    .typed = typed_files),
+	    .typed = typed_files, .more_is_better = true),
 	ROW("memlock", "locked memory, in bytes", LIMIT, ST_WARN,
 	    "for u in '*' root; do echo \"$u - memlock %s\"; done | sudo tee "
 	    "/etc/security/limits.d/90-memlock.conf   # in kB here; "
 	    "then log in again; LimitMEMLOCK= for slurmd",
-	    .typed = typed_kib),
+	    .typed = typed_kib, .more_is_better = true),
 	ROW("congestion", "congestion control", TEXT, ST_WARN,
-	    "sudo sysctl -w net.ipv4.tcp_congestion_control=%s"),
+	    "sudo sysctl -w net.ipv4.tcp_congestion_control=%s", .worse = "bbr"),
 	ROW("tcp_rmem", "TCP's receive buffers", TEXT, ST_WARN,
 	    "sudo sysctl -w net.ipv4.tcp_rmem='%s'"),
 	ROW("tcp_wmem", "TCP's send buffers", TEXT, ST_WARN,
@@ -131,7 +150,7 @@ const struct drift_kind drift_kinds[] = {
 	    "echo %s | sudo tee "
 	    "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
 	ROW("numa_balancing", "NUMA balancing", TEXT, ST_WARN,
-	    "sudo sysctl -w kernel.numa_balancing=%s"),
+	    "sudo sysctl -w kernel.numa_balancing=%s", .worse = "1"),
 	ROW("kernel", "kernel", TEXT, ST_INFO, "uname -r   # the others have %s"),
 };
 const size_t drift_kinds_n = ARRAY_LEN(drift_kinds);

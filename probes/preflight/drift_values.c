@@ -167,3 +167,27 @@ const struct drift_value *drift_usual(struct arena *a, const struct drift_kind *
 			best = &l->v[i];
 	return best && best->alike < l->n ? best : NULL;
 }
+
+static bool is_worse(const struct drift_kind *k, const struct drift_value *v)
+{
+	return k->worse && starts_with(v->text, k->worse);
+}
+
+static bool is_better(const struct drift_kind *k, const struct drift_value *x,
+		      const struct drift_value *y)
+{
+	if (k->more_is_better)
+		return x->number > y->number && !drift_alike(k, x, y);
+	return k->worse && !is_worse(k, x) && (is_worse(k, y) || x->alike > y->alike);
+}
+
+const struct drift_value *drift_measure(const struct drift_kind *k, const drift_values *l,
+					const struct drift_value *usual)
+{
+	const struct drift_value *best = usual;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (is_better(k, &l->v[i], best))
+			best = &l->v[i];
+	return best;
+}

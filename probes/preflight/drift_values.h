@@ -19,8 +19,13 @@ struct drift_kind {
 		RATE, /* and measured */
 		LIMIT /* in digits, or "unlimited" */
 	} type;
+	/* Better than any other, however few have it: the highest number; or each text that does
+	 * not begin so (NULL: none is worse). Otherwise what most have is the measure. */
+	bool more_is_better;
+	const char *worse;
 	enum status st;
-	const char *fix; /* %s: what the others have; NULL: ours goes there */
+	const char *fix;   /* %s: what the others, or better ones, have; NULL: ours goes there */
+	const char *above; /* the fix of a COUNT that is more than the others'; NULL: the same */
 	/* A host that names none has none: the fix there. NULL: of one that names none it is not
 	 * known. */
 	const char *none;
@@ -49,5 +54,8 @@ bool drift_alike(const struct drift_kind *k, const struct drift_value *x,
 		 const struct drift_value *y);
 /* The value that most have; NULL: all are alike. */
 const struct drift_value *drift_usual(struct arena *a, const struct drift_kind *k, drift_values *l);
+/* What the others are judged by: @usual, or a better one that some have. */
+const struct drift_value *drift_measure(const struct drift_kind *k, const drift_values *l,
+					const struct drift_value *usual);
 
 #endif

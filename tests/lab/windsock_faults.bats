@@ -113,9 +113,27 @@ teardown() {
     breaks 1 : 0 host.name 'resolves to 127.0.1.1'
 }
 
+congestion() { # NAME NODE...
+    local n
+    [[ " $(</proc/sys/net/ipv4/tcp_allowed_congestion_control) " == *" $1 "* ]] || skip "no $1"
+    for n in "${@:2}"; do on "$n" sysctl -qw "net.ipv4.tcp_congestion_control=$1"; done
+}
+
 @test "one host with another congestion control" {
-    breaks 2 'sysctl -qw net.ipv4.tcp_congestion_control=reno' 0 drift.congestion 'reno here'
-    on 2 sysctl -qw net.ipv4.tcp_congestion_control=reno
+    congestion bbr
+    congestion reno 0 1 2 3
+    breaks 2 'sysctl -qw net.ipv4.tcp_congestion_control=bbr' 0 drift.congestion 'bbr here'
+    congestion bbr 2
     run -0 --separate-stderr windsock --hosts lab --quick
     grep -A 1 '^warn  drift.congestion ' <<<"$output" | grep -q -- '-> sudo sysctl -w .*   # on node2$' # a warning stands here alone
+}
+
+@test "three hosts with bbr: they are named, not the one without" {
+    congestion reno 0 1 2 3
+    congestion bbr 0 1 3
+    look
+    [ "$(jq -r '[.findings[] | select(.check == "drift.congestion") | "\(.host) \(.message)"] | @csv' <<<"$output")" = \
+        '"node0 bbr here, reno on 1 of 4 hosts","node1 bbr here, reno on 1 of 4 hosts","node3 bbr here, reno on 1 of 4 hosts"' ]
+    for n in 0 1 3; do on "$n" sh -c "sudo() { \"\$@\"; }; $(first '.fix[0]')" >&2; done
+    healthy
 }

@@ -213,6 +213,78 @@ static void t_no_rdma(void **state)
 	world_done(&w);
 }
 
+/* Which is better does not depend on how many have it: those that have less, or the worse, are
+ * named, and what they type is for them. */
+static void t_most_are_worse(void **state)
+{
+	static const struct {
+		const char *most, *odd, *message, *fix;
+	} rows[] = {
+		{"\"memlock\":\"65536\"", "\"memlock\":\"8388608\"",
+		 "65536 here, 8388608 on 1 of 4 hosts", "\"$u - memlock 8192\""},
+		{"\"nofile\":\"4096\"", "\"nofile\":\"unlimited\"",
+		 "4096 here, unlimited on 1 of 4 hosts", "\"$u - nofile 1048576\""},
+		{"\"cpus_usable\":4,\"cpus\":64", "\"cpus_usable\":64,\"cpus\":64",
+		 "4 here, 64 on 1 of 4 hosts", "--cpus-per-task=64"},
+		{"\"congestion\":\"bbr\"", "\"congestion\":\"reno\"",
+		 "bbr here, reno on 1 of 4 hosts", "control=reno"},
+		{"\"numa_balancing\":\"1\"", "\"numa_balancing\":\"0\"",
+		 "1 here, 0 on 1 of 4 hosts", "numa_balancing=0"},
+		{"\"ecc\":\"off\"", "\"ecc\":\"on\"", "off here, on on 1 of 4 hosts", "-e 1"},
+		{"\"mig\":\"on\"", "\"mig\":\"off\"", "on here, off on 1 of 4 hosts", "-mig 0"},
+		{"\"gpudirect\":\"none\"", "\"gpudirect\":\"nvidia_peermem\"",
+		 "none here, nvidia_peermem on 1 of 4 hosts", "modprobe nvidia-peermem"},
+	};
+	struct world w;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct arena a = {0};
+		const char *most = arena_printf(&a, "{%s}", rows[i].most);
+		const char *odd = arena_printf(&a, "{%s}", rows[i].odd);
+		const char *const few[] = {most, most, odd, most}, *const many[] = {odd, odd, most};
+
+		drift(&w, few, ARRAY_LEN(few));
+		assert_int_equal(w.p.t.items.n, 3);
+		assert_string_equal(found(&w, 2)->host, "n3");
+		assert_string_equal(found(&w, 2)->message, rows[i].message);
+		assert_non_null(strstr(found(&w, 2)->expected, ", as on n2"));
+		assert_non_null(strstr(found(&w, 2)->fix.v[0], rows[i].fix));
+		world_done(&w);
+		drift(&w, many, ARRAY_LEN(many));
+		assert_int_equal(w.p.t.items.n, 1);
+		assert_string_equal(found(&w, 0)->host, "n2");
+		assert_non_null(strstr(found(&w, 0)->fix.v[0], rows[i].fix));
+		world_done(&w);
+		arena_done(&a);
+	}
+}
+
+/* Another machine than the others: it has lost nothing, and needs no other start. */
+static void t_more_than_the_others(void **state)
+{
+	static const char *const rows[][2] = {
+		{"gpus", "lspci | grep -i nvidia   # the others have 4"},
+		{"rdma_ports", "# the others have 4: is one of theirs"},
+		{"efa", "4; launch them as this one was"}};
+	struct world w;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char four[32], eight[32];
+		const char *const facts[] = {four, four, eight, four};
+
+		(void)snprintf(four, sizeof(four), "{\"%s\":4}", rows[i][0]);
+		(void)snprintf(eight, sizeof(eight), "{\"%s\":8}", rows[i][0]);
+		drift(&w, facts, ARRAY_LEN(facts));
+		assert_int_equal(w.p.t.items.n, 1);
+		assert_int_equal(found(&w, 0)->status, ST_WARN);
+		assert_string_equal(found(&w, 0)->host, "n2");
+		assert_non_null(strstr(found(&w, 0)->fix.v[0], rows[i][1]));
+		world_done(&w);
+	}
+}
+
 static void t_numa_balancing(void **state)
 {
 	static const char *const facts[] = {"{\"numa_balancing\":\"0\"}",
@@ -236,8 +308,8 @@ static void t_typed(void **state)
 	static const struct {
 		const char *key, *usual, *fix;
 	} cases[] = {
-		{"congestion", "bbr", "sudo sysctl -w net.ipv4.tcp_congestion_control=bbr"},
-		{"congestion", "bbr;touch x",
+		{"congestion", "cubic", "sudo sysctl -w net.ipv4.tcp_congestion_control=cubic"},
+		{"congestion", "cubic;touch x",
 		 "sudo sysctl -w net.ipv4.tcp_congestion_control=VALUE"},
 		{"tcp_rmem", "4096 131072 6291456",
 		 "sudo sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'"},
@@ -245,6 +317,7 @@ static void t_typed(void **state)
 		{"torch", "2' x '", "pip install 'torch==VALUE'"},
 		{"rdma_fw", "28.39.1002 (MT_0000000838)",
 		 "sudo mlxfwmanager --query   # the others: 28.39.1002 (MT_0000000838)"},
+		{"power_limit", "700 W", "sudo nvidia-smi -pl 700   # in watts"},
 		{"kernel", "6.1\\nreboot", "uname -r   # the others have VALUE"},
 	};
 
@@ -292,12 +365,19 @@ static void t_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_typed),	    cmocka_unit_test(t_address),
-		cmocka_unit_test(t_no_number),	    cmocka_unit_test(t_limits_about_alike),
-		cmocka_unit_test(t_none_here),	    cmocka_unit_test(t_only_there),
-		cmocka_unit_test(t_head_node),	    cmocka_unit_test(t_rdma),
-		cmocka_unit_test(t_rdma_of_two),    cmocka_unit_test(t_no_rdma),
+		cmocka_unit_test(t_typed),
+		cmocka_unit_test(t_address),
+		cmocka_unit_test(t_no_number),
+		cmocka_unit_test(t_limits_about_alike),
+		cmocka_unit_test(t_none_here),
+		cmocka_unit_test(t_only_there),
+		cmocka_unit_test(t_head_node),
+		cmocka_unit_test(t_rdma),
+		cmocka_unit_test(t_rdma_of_two),
+		cmocka_unit_test(t_no_rdma),
 		cmocka_unit_test(t_numa_balancing),
+		cmocka_unit_test(t_most_are_worse),
+		cmocka_unit_test(t_more_than_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
