@@ -79,7 +79,7 @@ static void note_place(struct work *w, int fd, struct arena *a)
 	struct statvfs s;
 	struct mount m;
 
-	if (!fstatvfs(fd, &s))
+	if (!mount_room(arena_printf(a, "/proc/self/fd/%d", fd), &s))
 		p->free = (uint64_t)s.f_bavail * s.f_frsize;
 	if (!mount_of(fd, a, &m))
 		return;

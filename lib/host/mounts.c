@@ -2,6 +2,12 @@
 
 #include "lib/core/file.h"
 #include "lib/core/units.h"
+#include "lib/host/cgroup.h"
+#include "lib/host/memory.h"
+
+#include <linux/magic.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 
 enum { MOUNTINFO_MAX = 16 << 20 }; /* hosts of containers have thousands of lines */
 
@@ -100,4 +106,18 @@ bool mount_is_local(const char *kind)
 		if (streq(kind, local[i]))
 			return true;
 	return false;
+}
+
+int mount_room(const char *path, struct statvfs *ret)
+{
+	uint64_t most = cgroup_memory().most, all = memory_info("MemTotal:") * 1024;
+	struct statfs kind;
+
+	if (statvfs(path, ret))
+		return -1;
+	if (ret->f_blocks || statfs(path, &kind) || kind.f_type != TMPFS_MAGIC)
+		return 0;
+	ret->f_blocks = (most < all ? most : all) / ret->f_frsize;
+	ret->f_bfree = ret->f_bavail = memory_available() / ret->f_frsize;
+	return 0;
 }

@@ -5,6 +5,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
+#include "lib/host/mounts.h"
 #include "lib/report/json.h"
 #include "probes/log/catalogue.h"
 
@@ -25,7 +26,7 @@ static enum look shm(struct looker *q)
 	struct unit_buf total, left;
 	struct statvfs s;
 
-	if (statvfs("/dev/shm", &s))
+	if (mount_room("/dev/shm", &s))
 		return LOOK_UNKNOWN;
 	q->said = arena_printf(q->a, "/dev/shm has %s, %s free",
 			       format_size(&total, (uint64_t)s.f_blocks * s.f_frsize),

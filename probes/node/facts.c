@@ -5,6 +5,7 @@
 #include "lib/host/cgroup.h"
 #include "lib/host/gpu.h"
 #include "lib/host/hostname.h"
+#include "lib/host/mounts.h"
 #include "lib/host/processors.h"
 #include "lib/host/python.h"
 #include "lib/host/sysroot.h"
@@ -104,7 +105,7 @@ static void hardware(struct arena *a, cJSON *o)
 	json_num(o, "cpus_usable", processors_usable());
 	json_num(o, "memory", memory);
 	json_num(o, "memory_usable", most < memory ? most : memory);
-	if (!statvfs("/dev/shm", &s))
+	if (!mount_room("/dev/shm", &s))
 		json_num(o, "shm", (double)s.f_blocks * (double)s.f_frsize);
 }
 

@@ -2,6 +2,7 @@
 #include "probes/node/limits.h"
 #include "lib/core/units.h"
 #include "lib/host/memory.h"
+#include "lib/host/mounts.h"
 #include "lib/host/rdma.h"
 
 #include <errno.h>
@@ -121,7 +122,7 @@ static void shm(struct node_look *look)
 	struct statvfs s;
 	double memory;
 
-	if (statvfs("/dev/shm", &s) || !s.f_blocks) {
+	if (mount_room("/dev/shm", &s) || !s.f_blocks) {
 		finding_set(f, ST_FAIL, "is not there: ranks of one host share memory through it");
 		finding_expect(f, "a tmpfs");
 		finding_fix(f, "sudo mkdir -p /dev/shm && sudo mount -t tmpfs tmpfs /dev/shm");

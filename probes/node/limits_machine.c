@@ -3,6 +3,7 @@
 #include "lib/core/units.h"
 #include "lib/host/answers.h"
 #include "lib/host/memory.h"
+#include "lib/host/mounts.h"
 #include "lib/host/sysroot.h"
 #include "probes/node/limits.h"
 
@@ -46,7 +47,7 @@ static void disk_of(struct node_look *look, const char *dir)
 	struct statvfs s;
 	uint64_t avail;
 
-	if (statvfs(dir, &s) || !s.f_blocks) {
+	if (mount_room(dir, &s) || !s.f_blocks) {
 		finding_set(f, ST_SKIP, "could not be looked at");
 		return;
 	}

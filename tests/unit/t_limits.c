@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
+#include <sys/vfs.h>
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
@@ -42,8 +44,15 @@ __attribute__((no_sanitize_address)) int getrlimit(__rlimit_resource_t resource,
 
 /* All of them have room for this many files, and for a lot of bytes. */
 static uint64_t files = 1000000, files_free = 1000000;
+static bool is_unlimited; /* the one of /dev/shm: size=0 */
 
-int statvfs(const char *path UNUSED, struct statvfs *ret)
+int statfs(const char *path, struct statfs *ret)
+{
+	*ret = (struct statfs){.f_type = streq(path, "/dev/shm") ? TMPFS_MAGIC : 0xef53};
+	return 0;
+}
+
+int statvfs(const char *path, struct statvfs *ret)
 {
 	*ret = (struct statvfs){.f_bsize = 4096,
 				.f_frsize = 4096,
@@ -52,6 +61,8 @@ int statvfs(const char *path UNUSED, struct statvfs *ret)
 				.f_files = files,
 				.f_ffree = files_free,
 				.f_favail = files_free};
+	if (is_unlimited && streq(path, "/dev/shm"))
+		ret->f_blocks = ret->f_bavail = ret->f_files = 0;
 	return 0;
 }
 
@@ -167,6 +178,25 @@ static void t_files(void **state)
 	gpu_done(&w);
 }
 
+/* "docker run --shm-size 0" gives it no limit: the memory's is its own. */
+static void t_shm_without_a_limit(void **state)
+{
+	struct gpu_world w;
+	const struct finding *f;
+
+	(void)state;
+	make(&w);
+	gpu_file(&w, "/proc/meminfo", "MemTotal:  16777216 kB\nMemAvailable:  8388608 kB\n");
+	is_unlimited = true;
+	f = look(&w, "limits.shm", NULL);
+	assert_int_equal(f->status, ST_PASS);
+	assert_string_equal(f->message, "has 16 GiB, 8 GiB free");
+	gpu_file(&w, "/proc/meminfo", "MemTotal:  16777216 kB\nMemAvailable:  8192 kB\n");
+	assert_int_equal(look(&w, "limits.shm", NULL)->status, ST_WARN);
+	is_unlimited = false;
+	gpu_done(&w);
+}
+
 /* A container's filter of system calls refuses the question: nothing is known. */
 static void t_clock(void **state)
 {
@@ -243,9 +273,13 @@ static void t_numa_balancing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_memlock),	     cmocka_unit_test(t_memlock_unused),
-		cmocka_unit_test(t_memlock_of_root), cmocka_unit_test(t_files),
-		cmocka_unit_test(t_clock),	     cmocka_unit_test(t_numa_balancing),
+		cmocka_unit_test(t_memlock),
+		cmocka_unit_test(t_memlock_unused),
+		cmocka_unit_test(t_memlock_of_root),
+		cmocka_unit_test(t_files),
+		cmocka_unit_test(t_shm_without_a_limit),
+		cmocka_unit_test(t_clock),
+		cmocka_unit_test(t_numa_balancing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
