@@ -14,8 +14,7 @@ static size_t accusers(const struct blame *b, int rank)
 	return n;
 }
 
-/* "nothing passes between rank 1 (...) and rank 2 (...)": 2. */
-static int other_of(const char *message)
+int blame_other(const char *message)
 {
 	const char *and = strstr(message, ") and rank ");
 
@@ -64,7 +63,7 @@ void blame_accuse(struct blame *b, struct arena *a, int by, int rank, const char
 {
 	log_debug("rank %d says of rank %d: %s", by, rank, message);
 	*LIST_ADD(a, &b->accusations) = (struct accusation){
-		.by = by, .rank = rank, .other = other_of(message), .message = message};
+		.by = by, .rank = rank, .other = blame_other(message), .message = message};
 	settle(b);
 }
 

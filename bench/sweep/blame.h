@@ -21,6 +21,8 @@ struct blame {
 #define BLAME_NOBODY                                                                               \
 	(struct blame) { .rank = -1 }
 
+/* "nothing passes between rank 1 (...) and rank 2 (...)": 2; -1: no such sentence. */
+int blame_other(const char *message);
 /* All words have to live as long as @b. */
 void blame_accuse(struct blame *b, struct arena *a, int by, int rank, const char *message);
 /* The next rank ended so; NULL: in order. */

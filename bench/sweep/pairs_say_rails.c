@@ -37,7 +37,7 @@ static void judge_rail(const struct story *s, const struct story_rail *rail, dou
 		finding_set(f, rail->asked ? ST_FAIL : ST_WARN, "%s was not measured: %s",
 			    rail->name, rail->trouble);
 		finding_expect(f, "each host reaches the others over it");
-		finding_fix(f, "portcheck --hosts ...  # with the addresses of %s", rail->name);
+		finding_fix(f, "- portcheck --hosts, with the hosts' addresses on %s", rail->name);
 	} else if (is < others * SLOW_SHARE) {
 		finding_set(f, is_made_so ? ST_INFO : ST_WARN,
 			    "%s reaches at most %.3f GB/s between any hosts, another rail %.3f%s",

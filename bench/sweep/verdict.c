@@ -4,6 +4,7 @@
 #include "bench/ranks/reason.h"
 #include "bench/sweep/table.h"
 #include "lib/cluster/rendezvous.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/nccl_words.h"
@@ -140,6 +141,23 @@ static void fix_killed(struct report *r, const struct bench_rank *p, const char 
 		finding_fix(f, "dmesg -T | grep -E 'segfault|traps:|Xid'%s", on);
 }
 
+/* Of two that only lose each other it is what lies between them. */
+static void fix_between(const struct story *s, const struct bench_rank *p, int other,
+			struct finding *f)
+{
+	const struct bench_rank *q =
+		other >= 0 && (size_t)other < s->ranks.n ? &s->ranks.v[other] : NULL;
+	const char *both = p && q ? arena_printf(f->a, "%s,%s", p->host, q->host) : NULL;
+
+	if (both && streq(p->host, q->host))
+		finding_fix(f, "portcheck   # on %s: its own firewall", p->host);
+	else if (both)
+		finding_fix(f, "%s   # what lets nothing through",
+			    typed_for(f->a, "portcheck", NULL, both));
+	else
+		finding_fix(f, "- portcheck --hosts, with both of them: what lets nothing through");
+}
+
 void verdict_lost(struct report *r, const struct story *s, int rank, const char *message,
 		  const char *fix)
 {
@@ -162,7 +180,7 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 	else if (killed)
 		fix_killed(r, p, message, (int)strtol(strstr(killed, "signal ") + 7, NULL, 10), f);
 	else if (strstr(message, "nothing passes between"))
-		finding_fix(f, "portcheck --hosts ...  # both: what lets nothing through");
+		fix_between(s, p, blame_other(message), f);
 	else if (strstr(message, " missing at a barrier") ||
 		 (strstr(message, " missing: ") && !fix))
 		finding_fix(f, "ps -C ncclbench -o pid,stat,wchan:20,args%s",

@@ -116,6 +116,24 @@ static const char *subject_asked(const struct preflight *p, const char *subject)
 	return t.n ? t.s : "";
 }
 
+/* "portcheck --hosts node1,node2   # ..." */
+static const char *list_asked(const struct preflight *p, const char *line)
+{
+	static const char option[] = " --hosts ";
+	const char *at = strstr(line, option), *list, *word, *asked;
+	size_t n;
+
+	if (!at)
+		return line;
+	list = at + strlen(option);
+	n = strcspn(list, " ");
+	word = arena_strndup(p->a, list, n);
+	asked = word_asked(p, word);
+	return asked == word ? line
+			     : arena_printf(p->a, "%.*s%s%s", (int)(list - line), line,
+					    shell_quote(p->a, asked), list + n);
+}
+
 /* "ssh node2 'dmesg'": what goes there goes the way that this run went. */
 static const char *line_asked(const struct preflight *p, const char *line)
 {
@@ -123,7 +141,7 @@ static const char *line_asked(const struct preflight *p, const char *line)
 	size_t n = strlen(way);
 
 	if (!starts_with(line, way) || line[n] != ' ')
-		return line;
+		return list_asked(p, line);
 	host = line + n + 1;
 	n = strcspn(host, " ");
 	asked = find(p, arena_strndup(p->a, host, n));

@@ -89,8 +89,10 @@ static void t_document(void **state)
 	unsetenv("WINDSOCK_RSH");
 	hosts_are(&w, asked, own, 3);
 	for (size_t i = 0; i < ARRAY_LEN(subjects); i++) {
-		cJSON *doc = cJSON_Parse("{\"findings\":[{\"fix\":[\"ssh n1 'ip -s link'\","
-					 "\"srun --exclude=n1 ...\",\"dmesg   # on n1\"]}]}");
+		cJSON *doc = cJSON_Parse(
+			"{\"findings\":[{\"fix\":[\"ssh n1 'ip -s link'\","
+			"\"srun --exclude=n1 ...\",\"dmesg   # on n1\","
+			"\"portcheck --hosts n2,n1   # n1\",\"portcheck --hosts x,y\"]}]}");
 		cJSON *f = json_get(doc, "findings")->child;
 		const cJSON *fix = json_get(f, "fix");
 
@@ -100,6 +102,9 @@ static void t_document(void **state)
 		assert_string_equal(fix->child->valuestring, "ssh root@n1 'ip -s link'");
 		assert_string_equal(fix->child->next->valuestring, "srun --exclude=n1 ...");
 		assert_string_equal(fix->child->next->next->valuestring, "dmesg   # on n1");
+		fix = fix->child->next->next->next;
+		assert_string_equal(fix->valuestring, "portcheck --hosts 10.0.0.3,root@n1   # n1");
+		assert_string_equal(fix->next->valuestring, "portcheck --hosts x,y");
 		cJSON_Delete(doc);
 	}
 	world_done(&w);

@@ -95,11 +95,18 @@ static void who_died_is_looked_for_where_it_left_something(void **state UNUSED)
 		 "dmesg -T | grep -iE 'out of memory|killed process'   # on b"},
 		{"rank 0 (b, 10.0.0.2): no answer for 5 s",
 		 "ps -o pid,stat,wchan:20,args -p 77  # on b"},
+		{"nothing passes between rank 0 (b, 10.0.0.2) and rank 1 (c, 10.0.0.3)",
+		 "portcheck --rsh 'lab rsh' --hosts b,c   # what lets nothing through"},
+		{"nothing passes between rank 0 (b, 10.0.0.2) and rank 2 (b, 10.0.0.2)",
+		 "portcheck   # on b: its own firewall"},
+		{"nothing passes between rank 0 (b, 10.0.0.2) and rank 7",
+		 "- portcheck --hosts, with both of them: what lets nothing through"},
 	};
 	const struct report_opts ro = {
 		.command = "ncclbench", .format = "json", .host = "a", .review = keep_fix};
 	const struct story_opts so = {0};
 
+	assert_int_equal(setenv("WINDSOCK_RSH_TYPED", "lab rsh", 1), 0);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct err e = {0}, nothing = {.kind = ERR_USAGE};
 		struct report *r = report_new(&ro, &e);
@@ -109,10 +116,13 @@ static void who_died_is_looked_for_where_it_left_something(void **state UNUSED)
 		story_init(&s, &so, r);
 		*LIST_ADD(s.a, &s.ranks) =
 			(struct bench_rank){.host = "b", .address = "10.0.0.2", .pid = 77};
+		*LIST_ADD(s.a, &s.ranks) = (struct bench_rank){.host = "c"};
+		*LIST_ADD(s.a, &s.ranks) = (struct bench_rank){.host = "b"};
 		verdict_lost(r, &s, 0, cases[i].message, NULL);
 		assert_string_equal(first_fix, cases[i].fix);
 		(void)report_end(r, &nothing);
 	}
+	assert_int_equal(unsetenv("WINDSOCK_RSH_TYPED"), 0);
 }
 
 static char latest[512]; /* what was found */
