@@ -8,8 +8,6 @@
 #include "probes/preflight/diff_tested.h"
 #include "probes/preflight/drift_values.h"
 
-#include <math.h>
-
 struct finding *diff_note(struct compared *c, const char *check, const char *subject,
 			  enum status st)
 {
@@ -174,30 +172,29 @@ static void compare_hosts(struct compared *c, const cJSON *old, const cJSON *now
 
 /* ---- what hosts are ---- */
 
+/* As hosts' differences word it. */
 static const char *worded(struct arena *a, const cJSON *v)
 {
-	return cJSON_IsString(v) ? v->valuestring
-				 : arena_printf(a, "%.12g", cJSON_GetNumberValue(v));
+	const struct drift_kind *k = drift_kind_of(v->string);
+	struct drift_value read;
+
+	return k && drift_read(a, k, v, &read) ? read.text
+	       : cJSON_IsString(v)	       ? v->valuestring
+					       : arena_printf(a, "%.12g", cJSON_GetNumberValue(v));
 }
 
-static const struct drift_kind *rate_of(const char *key)
+/* No more is asked of one host at two times than of two at one. What is measured is not measured
+ * in every run. */
+static bool is_alike(struct arena *a, const cJSON *was, const cJSON *is)
 {
-	for (size_t i = 0; i < drift_kinds_n; i++)
-		if (drift_kinds[i].type == RATE && streq(drift_kinds[i].key, key))
-			return &drift_kinds[i];
-	return NULL;
-}
+	const struct drift_kind *k = drift_kind_of((is ?: was)->string);
+	struct drift_value x, y;
 
-/* What was measured is never quite the same, and not measured in every run. */
-static bool is_alike(const cJSON *was, const cJSON *is)
-{
-	const struct drift_kind *rate = rate_of((is ?: was)->string);
-	const struct drift_value x = {.number = cJSON_GetNumberValue(was)},
-				 y = {.number = cJSON_GetNumberValue(is)};
-
-	if (!rate || (was && is && !(isfinite(x.number) && isfinite(y.number))))
-		return cJSON_Compare(was, is, true);
-	return !was || !is || drift_alike(rate, &x, &y);
+	if (!was || !is)
+		return k && k->type == RATE;
+	if (k && drift_read(a, k, was, &x) && drift_read(a, k, is, &y))
+		return drift_alike(k, &x, &y);
+	return cJSON_Compare(was, is, true);
 }
 
 /* @was, @is: NULL: it is not there. */
@@ -207,7 +204,7 @@ static void compare_fact(struct compared *c, const char *host, const cJSON *was,
 	struct finding *f;
 
 	if (streq(v->string, "clock") || streq(v->string, "same_files") || cJSON_IsArray(v) ||
-	    is_alike(was, is))
+	    is_alike(c->t->a, was, is))
 		return;
 	if (cJSON_IsObject(v)) { /* digests of --same */
 		if (!was || !is)

@@ -52,16 +52,23 @@ static bool read_limit(const char *text, double *ret)
 	return true;
 }
 
-/* What cannot be one of these is no answer. */
-static bool read_value(struct arena *a, const struct drift_kind *k, const cJSON *facts,
-		       struct drift_value *v)
+const struct drift_kind *drift_kind_of(const char *key)
 {
-	v->text = json_get_str(facts, k->key);
+	for (size_t i = 0; i < drift_kinds_n; i++)
+		if (streq(drift_kinds[i].key, key))
+			return &drift_kinds[i];
+	return NULL;
+}
+
+bool drift_read(struct arena *a, const struct drift_kind *k, const cJSON *said,
+		struct drift_value *v)
+{
+	v->text = cJSON_GetStringValue(said);
 	if (k->type == TEXT)
 		return v->text;
 	if (k->type == LIMIT)
 		return read_limit(v->text, &v->number);
-	v->number = json_get_num(facts, k->key, NAN);
+	v->number = cJSON_GetNumberValue(said); /* of no number: NaN */
 	if (!(v->number >= 0 && v->number < 0x1p64))
 		return false;
 	v->text = worded(a, k, v->number);
@@ -78,7 +85,7 @@ static bool value_of(struct arena *a, const struct drift_kind *k, const struct a
 		facts = json_get(json_get(from->data, "host"), "facts");
 	if (k->more)
 		ret->more = json_get_str(facts, k->more);
-	return read_value(a, k, facts, ret);
+	return drift_read(a, k, json_get(facts, k->key), ret);
 }
 
 static bool has_gpus(const struct answer *a)

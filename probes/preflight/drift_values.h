@@ -47,6 +47,11 @@ struct drift_value {
 };
 typedef LIST(struct drift_value) drift_values;
 
+/* The kind of this key; NULL: none is compared by it. */
+const struct drift_kind *drift_kind_of(const char *key);
+/* What one host said; false: it cannot be one of these. The host is not its matter. */
+bool drift_read(struct arena *a, const struct drift_kind *k, const cJSON *said,
+		struct drift_value *ret);
 /* Of the hosts that said one, and "none" of those that have none of what half of them have. */
 void drift_collect(struct arena *a, const struct answers *all, const struct drift_kind *k,
 		   drift_values *ret);

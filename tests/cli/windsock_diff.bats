@@ -61,6 +61,14 @@ setup() {
     jq 'del(.data.host) | .data.facts.nccl = "2.20.5" | del(.data.facts.torch)' other.json >short.json # it did not come so far
     run -0 --separate-stderr "$BIN/windsock" diff gpus.json short.json --json
     [ "$(facts)" = "" ]
+    # another kernel keeps some pages for itself; another limit about as high
+    jq '.data.facts |= (.memory = 25325268992 | .memory_usable = .memory | .shm = .memory / 2 | .nofile = "1048576" | .gpus = 8)' here.json >then.json
+    jq '.data.facts |= (.memory -= 4096 | .memory_usable -= 4096 | .shm -= 4096 | .nofile = "1048000")' then.json >now.json
+    run -0 --separate-stderr "$BIN/windsock" diff then.json now.json --json
+    [ "$(facts)" = "" ]
+    jq '.data.facts |= (.memory /= 2 | .nofile = "unlimited" | .gpus = 7 | .shm = "much")' then.json >now.json
+    run -0 --separate-stderr "$BIN/windsock" diff then.json now.json --json
+    [ "$(facts)" = "gpus: 7, was 8,memory: 11.8 GiB, was 23.6 GiB,nofile: unlimited, was 1048576,shm: much, was 11.8 GiB" ]
     jq '.data.facts = [1, 2]' here.json >odd.json # nobody's answer, and nobody's end
     for pair in "odd.json here.json" "here.json odd.json" "odd.json odd.json"; do
         # shellcheck disable=SC2086 # words
