@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+/* NULL: that is for programs. */
 static const char *worded(const cJSON *v, const char *key, struct arena *a)
 {
 	struct unit_buf b;
@@ -146,7 +147,7 @@ void html_environment(const cJSON *doc, const html_nodes *nodes, struct arena *a
 
 	for (size_t i = 0; i < nodes->n; i++)
 		cJSON_ArrayForEach (v, facts(&nodes->v[i])) {
-			bool again = streq(v->string, "clock") || cJSON_IsObject(v);
+			bool again = streq(v->string, "clock") || !worded(v, v->string, a);
 
 			for (size_t k = 0; k < keys.n; k++)
 				again |= streq(keys.v[k], v->string);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { CARDS_MAX = 48, PER_ROW = 6, CARD_W = 150, CARD_H = 64, GAP = 14, DOT = 16, DOTS_ROW = 48 };
+enum { CARDS_MAX = 48, PER_ROW = 5, CARD_W = 182, CARD_H = 64, GAP = 14, DOT = 16, DOTS_ROW = 48 };
 
 static const cJSON *interface_part(const struct html_node *n)
 {
@@ -32,18 +32,20 @@ static double speed_of(const struct html_node *n)
 	return NAN;
 }
 
-static void card(const struct html_node *n, int x, int y, struct text *t)
+/* @shown: its name, as far as there is room for it. */
+static void card(const struct html_node *n, const char *shown, int x, int y, struct text *t)
 {
 	const cJSON *s = json_get(interface_part(n), "suggest");
 	double gpus = json_get_num(json_get(n->data, "facts"), "gpus", NAN), speed = speed_of(n);
 
-	text_addf(t, "<g class=\"%s\"><path class=\"wire\" d=\"M%d %dv-%d\"/>", n->status,
-		  x + CARD_W / 2, y, GAP);
+	text_addf(t, "<g class=\"%s\"><title>", n->status);
+	html_text(t, n->host);
+	text_addf(t, "</title><path class=\"wire\" d=\"M%d %dv-%d\"/>", x + CARD_W / 2, y, GAP);
 	text_addf(t,
 		  "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>"
 		  "<text x=\"%d\" y=\"%d\" font-weight=\"600\">",
 		  x, y, CARD_W, CARD_H, x + 10, y + 18);
-	html_text(t, n->host);
+	html_text(t, shown);
 	text_addf(t, " (%s)</text><text class=\"dim\" x=\"%d\" y=\"%d\">", n->status, x + 10,
 		  y + 36);
 	html_text(t, *json_text(s, "interface") ? json_text(s, "interface")
@@ -62,12 +64,24 @@ static void card(const struct html_node *n, int x, int y, struct text *t)
 	text_add(t, "</text></g>\n");
 }
 
-static void cards(const html_nodes *of, int *y, struct text *t)
+/* Of one network: hosts that hang there are mostly named alike. */
+static const char *const *short_names(const html_nodes *nodes, struct arena *a)
 {
+	const char **whole = arena_alloc(a, (nodes->n + 1) * sizeof(*whole));
+
+	for (size_t i = 0; i < nodes->n; i++)
+		whole[i] = nodes->v[i].host;
+	return html_short_names(whole, nodes->n, a);
+}
+
+static void cards(const html_nodes *of, int *y, struct arena *a, struct text *t)
+{
+	const char *const *shown = short_names(of, a);
+
 	for (size_t i = 0; i < of->n; i++) {
 		if (i && i % PER_ROW == 0)
 			*y += CARD_H + 2 * GAP;
-		card(&of->v[i], GAP + (int)(i % PER_ROW) * (CARD_W + GAP), *y + GAP, t);
+		card(&of->v[i], shown[i], GAP + (int)(i % PER_ROW) * (CARD_W + GAP), *y + GAP, t);
 	}
 	*y += CARD_H + 2 * GAP;
 }
@@ -102,7 +116,7 @@ static void network(const html_nodes *nodes, const char *name, int *y, struct ar
 		  of.n, of.n == 1 ? "" : "s", GAP, *y + 24, PER_ROW * (CARD_W + GAP) - GAP);
 	*y += 24;
 	if (nodes->n <= CARDS_MAX)
-		cards(&of, y, t);
+		cards(&of, y, a, t);
 	else
 		dots(&of, y, t);
 }

@@ -305,6 +305,37 @@ static void t_coarsen(void **state)
 }
 
 /* The page of a run whose answer is a table: the verdict and the data are in it. */
+/* Names that cards have no room for, and facts that are none for people. */
+static void t_hosts(void **state)
+{
+#define DOMAIN "us-west-2.compute.internal"
+#define HOST(n, master)                                                                            \
+	"{\"host\":\"ip-10-0-1-1" n "." DOMAIN "\",\"data\":{\"facts\":{\"master\":" master        \
+	",\"rdma\":true,\"kernel\":\"6.1\"}}}"
+	AUTO(arena_done) struct arena a = {0};
+	cJSON *doc =
+		parse("{\"schema\":1,\"command\":\"windsock\",\"host\":\"x\",\"verdict\":\"pass\","
+		      "\"findings\":[],\"data\":{},\"nodes\":[" HOST(
+			      "0", "[\"10.0.0.1\"]") "," HOST("1", "[]") "]}");
+	html_nodes nodes = {0};
+	struct text t;
+
+	(void)state;
+	html_list_nodes(doc, &a, &nodes);
+	assert_int_equal(nodes.n, 2);
+	text_init(&t, &a);
+	html_topology(&nodes, &a, &t);
+	assert_non_null(strstr(t.s, "<title>ip-10-0-1-10." DOMAIN "</title>"));
+	assert_null(strstr(t.s, DOMAIN " (pass)"));
+	assert_non_null(strstr(t.s, "10\u2026 (pass)"));
+	text_init(&t, &a);
+	html_environment(doc, &nodes, &a, &t);
+	assert_non_null(strstr(t.s, ">kernel</th><td>6.1<"));
+	assert_null(strstr(t.s, ">master<"));
+	assert_null(strstr(t.s, ">rdma<"));
+	cJSON_Delete(doc);
+}
+
 static void t_report_page(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -350,7 +381,7 @@ int main(void)
 		cmocka_unit_test(t_escape),	  cmocka_unit_test(t_envelope_is_inside),
 		cmocka_unit_test(t_own_commands), cmocka_unit_test(t_odd_documents),
 		cmocka_unit_test(t_no_size),	  cmocka_unit_test(t_cut_off),
-		cmocka_unit_test(t_fold),
+		cmocka_unit_test(t_fold),	  cmocka_unit_test(t_hosts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
