@@ -199,6 +199,7 @@ static void count(struct gpu_view *v)
 	const char *which = unlisted(v, &missing);
 	int want = promised(), have = v->nvml.count;
 	struct finding *f;
+	bool none;
 
 	if (v->nvml.answer != NVML_FINE)
 		return;
@@ -214,8 +215,12 @@ static void count(struct gpu_view *v)
 			f,
 			"dmesg | grep -e Xid -e NVRM   # then reboot; replace it if it stays away");
 	} else if (missing) {
-		finding_set(f, ST_INFO, "%d of the host's %zu are here in this %s", have, v->nvidia,
-			    v->confined);
+		none = !have && streq(v->confined, "Slurm job"); /* it did not ask for them */
+		finding_set(f, none ? ST_WARN : ST_INFO, "%d of the host's %zu are here in this %s",
+			    have, v->nvidia, v->confined);
+		if (none)
+			finding_fix(f, "salloc --gpus-per-node=%zu ...   # or sbatch, srun",
+				    v->nvidia);
 	} else {
 		finding_set(f, ST_PASS, "%d can be used", have);
 	}

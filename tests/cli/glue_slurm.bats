@@ -154,6 +154,22 @@ X
     grep -q 'n2 could not be drained (slurm_update error: Access denied)' logs/slurm.log
 }
 
+@test "Slurm campaign: a step asks for all GPUs of its node, which an exclusive job alone does not give it" {
+    stand_in sinfo 'printf "all* %s\n" "n1 idle gpu:h100:8(S:0,2),shard:80" "n2 idle gpu:a100:4(S:0-1),gpu:1g.10gb:7(S:0)" "n3 idle (null)" "n4 idle gpu" "n5 mixed gpu:8"'
+    stand_in salloc 'while [ "$1" != windsock ]; do shift; done; exec "$@"'
+    stand_in windsock '[ "$1" != --srun ] || { echo "$2 ${SLURM_STEP_GRES-none} $3" >>steps; exit; }
+        while [ "$1" != --rsh ]; do shift; done; eval "way=($2)"
+        for n in 1 2 3 4; do "${way[@]}" n$n "true $n"; done
+        while [ "$1" != --nodes ]; do shift; done; printf "n%s\n" 1 2 3 4 >"$2/passing_nodes.txt"
+        printf "ok 1 - a.b\n1..1\n" >"$2/report.tap"'
+    mkdir "in a folder"
+    printf 'TOOLS=%q LOGS=%q\n' "$PWD/tools" "$PWD/in a folder/logs" >"in a folder/windsock.conf"
+    cp "$S"/slurm/{campaign,common.sh} "in a folder"
+    run -0 "in a folder/campaign"
+    [[ $output == *"4 of 4 idle nodes pass, 0 are at fault"* ]]
+    [ "$(cat steps)" = $'n1 gpu:8 true 1\nn2 gpu:11 true 2\nn3 none true 3\nn4 gpu:1 true 4' ]
+}
+
 @test "Slurm: what an administrator drained keeps its reason, also where slurmctld does not say so at once" {
     stand_in logger :
     stand_in scontrol '[ "$1" != update ] || { echo "$*" >>calls; exit; }

@@ -122,6 +122,17 @@ checked() { on "$1" env SLURM_CONF="$SLURM_CONF" SLURMD_NODENAME="node$1" "$HOOK
     [ -z "$output" ]
 }
 
+@test "campaign: its steps have the GPUs of their node, though the job asked for none" {
+    mv "$D/tools/windsock" "$D/tools/real"
+    stand_in windsock '[ "$1" = --hosts ] || exec "$D/tools/real" "$@"
+        while [ "$1" != --rsh ]; do shift; done; eval "way=($2)"
+        for n in 1 2 3; do "${way[@]}" node$n "echo node$n \${SLURM_STEP_GPUS-none}" >>"$D/tools/steps"; done
+        while [ "$1" != --nodes ]; do shift; done; printf "node%s\n" 1 2 3 >"$2/passing_nodes.txt"
+        printf "ok 1 - a.b\n1..1\n" >"$2/report.tap"'
+    run -0 campaign
+    [ "$(cat "$D/tools/steps")" = $'node1 0\nnode2 0\nnode3 0' ] || { cat "$D/tools/steps"; false; }
+}
+
 @test "campaign: most nodes at once are a common trouble; it drains none" {
     block 2
     block 3

@@ -160,6 +160,12 @@ static void t_shares(void **state)
 	gpu_run(&w);
 	assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, ST_FAIL);
 	assert_non_null(strstr(gpu_found(&w, "gpu.count", NULL)->message, "4 were given"));
+	gpu_says(&w, gpu_healthy, "gpus 0\n");
+	assert_int_equal(unsetenv("SLURM_GPUS_ON_NODE"), 0);
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, ST_WARN);
+	assert_string_equal(gpu_found(&w, "gpu.count", NULL)->fix.v[0],
+			    "salloc --gpus-per-node=8 ...   # or sbatch, srun");
 	gpu_done(&w);
 }
 
