@@ -3,6 +3,7 @@
 #include "bench/plugin/counters.h"
 #include "bench/ranks/address.h"
 #include "bench/sweep/alike.h"
+#include "bench/sweep/resent.h"
 #include "bench/sweep/tell.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
@@ -126,6 +127,8 @@ static int run_sweep(struct rank *r, struct err *e)
 	result = sweep_run(&s, e);
 	if (!result && !s.groups)
 		tell_ways(r);
+	if (!result)
+		resent_tell(r);
 	groups_end(&s);
 	r->all_know |= s.all_know;
 	if ((s.timed_out || s.fewer) && !r->comm->rank)

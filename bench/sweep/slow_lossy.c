@@ -42,7 +42,9 @@ static double most_behind(double again)
 	return n * root * root * root;
 }
 
-static bool is_sure(struct lost l) { return least_behind(l.again) > l.sent * LOSSY_SHARE; }
+bool lossy_is_sure(double sent, double again) { return least_behind(again) > sent * LOSSY_SHARE; }
+
+static bool is_sure(struct lost l) { return lossy_is_sure(l.sent, l.again); }
 
 /* Far more is lost there than of the rest, and not by chance; where there is no rest, nobody
  * knows. */

@@ -4,6 +4,8 @@
  * chance, and where others lose as much. */
 #include "bench/sweep/slow.h"
 
+/* Are @again packets of @sent more than chance makes of LOSSY_SHARE? */
+bool lossy_is_sure(double sent, double again);
 void slow_lossy(const struct slow_input *in, bool suspects, struct arena *a, slow_list *ret);
 
 #endif

@@ -298,6 +298,11 @@ static void on_fitted(struct story *s, const cJSON *event)
 	s->fewer_from = json_get_count(event, "fewer_from", 0);
 }
 
+static void on_resent(struct story *s, const cJSON *event)
+{
+	resent_event(event, (int)s->ranks.n, &s->resent);
+}
+
 static void on_replayed(struct story *s, const cJSON *event) { replay_event(event, s); }
 
 void story_event(const cJSON *event, void *story)
@@ -321,6 +326,7 @@ void story_event(const cJSON *event, void *story)
 		{"fitted", on_fitted},
 		{"replayed", on_replayed},
 		{"ways", on_ways},
+		{"resent", on_resent},
 		{"groups", story_groups_event},
 		{"at_once", story_at_once_event},
 	};

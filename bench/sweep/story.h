@@ -13,6 +13,7 @@
 #include "bench/sweep/burnin.h"
 #include "bench/sweep/groups_judge.h"
 #include "bench/sweep/pace.h"
+#include "bench/sweep/resent.h"
 #include "lib/report/report.h"
 
 struct bench_rank {
@@ -109,6 +110,7 @@ struct story {
 	LIST(struct story_rail) rails;
 	LIST(struct story_pair) pairs;
 	struct story_at_once at_once;
+	struct resent resent;
 	LIST(struct story_counters) counters;
 	LIST(struct finding *) findings; /* for after the table */
 	struct blame blame;		 /* and what comes of it: */

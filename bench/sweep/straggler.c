@@ -84,6 +84,8 @@ static void name(const struct story *s, struct finding *f, size_t p, double shar
 		    p, r->host, r->address, share * 100,
 		    fellows && fellows + 1 < s->ranks.n ? "rank elsewhere" : "other one",
 		    next * 100);
+	if (resent_at(s, p)) /* it is not its processor, then */
+		return finding_fix(f, "%s   # on %s", RESENT_LOOK, r->host);
 	if (fellows + 1 < s->ranks.n)
 		finding_fix(f,
 			    "ncclbench --find-slow  # with the same --hosts: the node, or a link");

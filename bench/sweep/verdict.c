@@ -371,6 +371,7 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 	burnin_verdict(s);
 	verdict_groups(s, o);
 	verdict_straggler(s);
+	verdict_resent(s);
 	verdict_pairs(s, o);
 	replay_verdict(s);
 	for (size_t i = 0; i < s->findings.n; i++)

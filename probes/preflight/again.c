@@ -7,6 +7,8 @@
  * A rank that computed slowly shared its processors with something, perhaps: once is a
  * remark.
  *
+ * Packets were lost in a collective, which knows of ways alone: pairs tell whose they are.
+ *
  * Ranks were lost where every way was well before: are the ways still there? A node
  * that vanishes in the middle is then the first cause, and not whoever noticed it. So
  * where a stage may have hung when the budget ended it.
@@ -71,14 +73,26 @@ void preflight_reach(struct preflight *p, const char *const *args)
 			    lost->message);
 }
 
-/* The warning about a slow rank, in these findings or in a document's; NULL: there is none. */
-static struct finding *slow_rank(const struct preflight *p, size_t from)
+static cJSON *run_again(struct preflight *p, enum stage_id id, const char *hosts)
+{
+	return p->crew ? crew_run(p->crew, id, false)
+		       : preflight_run_doc(p, id, preflight_args(p, id, hosts), false);
+}
+
+/* One that was cut short itself knows of nothing that is wrong, and that is no answer. */
+static bool is_conclusive(const cJSON *doc)
+{
+	return !streq(json_get_str(doc, "verdict") ?: "error", status_name(ST_ERROR));
+}
+
+/* NULL: there is none. */
+static struct item *warning(const struct preflight *p, size_t from, const char *check)
 {
 	for (size_t i = from; i < p->t.items.n; i++) {
-		struct finding *f = p->t.items.v[i].f;
+		struct item *x = &p->t.items.v[i];
 
-		if (f->status == ST_WARN && streq(f->check, "train.pace"))
-			return f;
+		if (x->f->status == ST_WARN && streq(x->f->check, check))
+			return x;
 	}
 	return NULL;
 }
@@ -100,9 +114,10 @@ static bool is_slow_in(const cJSON *pace, int rank)
 	       json_get_int(pace, "rank", -1) == rank;
 }
 
-void preflight_pace_again(struct preflight *p, const char *hosts)
+static void pace_again(struct preflight *p, const char *hosts)
 {
-	struct finding *f = slow_rank(p, p->run[S_TRAINING].from);
+	const struct item *slow = warning(p, p->run[S_TRAINING].from, "train.pace");
+	struct finding *f = slow ? slow->f : NULL;
 	const cJSON *pace;
 	cJSON *doc;
 
@@ -114,9 +129,7 @@ void preflight_pace_again(struct preflight *p, const char *hosts)
 	}
 	if (p->one_machine || !preflight_cap(p, S_TRAINING))
 		return;
-	doc = p->crew ? crew_run(p->crew, S_TRAINING, false)
-		      : preflight_run_doc(p, S_TRAINING, preflight_args(p, S_TRAINING, hosts),
-					  false);
+	doc = run_again(p, S_TRAINING, hosts);
 	pace = pace_in(doc);
 	if (pace && is_slow_in(pace, f->rank)) {
 		finding_set(f, ST_WARN, "%s, in both of two runs", f->message);
@@ -126,6 +139,48 @@ void preflight_pace_again(struct preflight *p, const char *hosts)
 		f->fix.n = 0;
 	}
 	cJSON_Delete(doc);
+}
+
+/* Who loses, or that all do, by pairs. */
+static bool take_losses(struct preflight *p, const cJSON *doc)
+{
+	size_t before = p->t.items.n;
+	const cJSON *f;
+
+	cJSON_ArrayForEach (f, json_get(doc, "findings"))
+		if (streq(json_text(f, "check"), "pair.loss") &&
+		    !streq(json_text(f, "status"), status_name(ST_PASS)))
+			tally_take(&p->t, S_COLLECTIVES, stages[S_COLLECTIVES].name, NULL, f);
+	return p->t.items.n > before;
+}
+
+static void loss_again(struct preflight *p, const char *hosts, size_t n)
+{
+	const struct item *lossy = warning(p, p->run[S_COLLECTIVES].from, "coll.loss");
+	struct finding *f = lossy ? lossy->f : NULL;
+	cJSON *doc;
+
+	/* the whole tier measures pairs anyway, and of many hosts they take long */
+	if (!f || p->tier == TIER_FULL || n > PREFLIGHT_FEW || interrupt_pending() ||
+	    !preflight_cap(p, S_SLOW))
+		return;
+	doc = run_again(p, S_SLOW, hosts);
+	if (doc)
+		preflight_as_asked(p, doc);
+	if (take_losses(p, doc))
+		warning(p, p->run[S_COLLECTIVES].from, "coll.loss")->retold = true;
+	else if (doc && is_conclusive(doc))
+		finding_set(f, ST_INFO, "%s; but nothing is lost between pairs of hosts",
+			    f->message);
+	cJSON_Delete(doc);
+}
+
+void preflight_measure_again(struct preflight *p, enum stage_id id, const char *hosts, size_t n)
+{
+	if (id == S_COLLECTIVES)
+		loss_again(p, hosts, n);
+	if (id == S_TRAINING)
+		pace_again(p, hosts);
 }
 
 static bool was_well(const struct preflight *p, enum stage_id id)
@@ -188,12 +243,6 @@ static size_t take_failures(struct preflight *p, enum stage_id id, const cJSON *
 	return n;
 }
 
-/* One that was cut short itself knows of nothing that is wrong, and that is no answer. */
-static bool is_conclusive(const cJSON *doc)
-{
-	return !streq(json_get_str(doc, "verdict") ?: "error", status_name(ST_ERROR));
-}
-
 bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hosts)
 {
 	cJSON *doc;
@@ -201,8 +250,7 @@ bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hos
 
 	if (!can_look(p, id))
 		return false;
-	doc = p->crew ? crew_run(p->crew, S_REACH, false)
-		      : preflight_run_doc(p, S_REACH, preflight_args(p, S_REACH, hosts), false);
+	doc = run_again(p, S_REACH, hosts);
 	if (!doc)
 		return false;
 	p->culprits = (str_list){0};

@@ -117,8 +117,7 @@ static bool run_across(struct preflight *p, enum stage_id id)
 		preflight_run_part(p, id, preflight_args(p, id, hosts));
 	if (!p->crew && id == S_PATHS && some.n > 1)
 		preflight_published(p, &some);
-	if (id == S_TRAINING)
-		preflight_pace_again(p, hosts);
+	preflight_measure_again(p, id, hosts, some.n);
 	return preflight_look_again(p, id, hosts);
 }
 

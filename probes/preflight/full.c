@@ -5,7 +5,6 @@
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
 
-enum { FEW = 32 };	 /* hosts, of which a second measurement takes seconds */
 #define SWEEP_WITHIN 0.6 /* of the stage's time: the rest is for starting, and for bad luck */
 static const uint64_t COLLECTIVES_NS = 20 * NS_PER_S; /* a slow network shows it in that time */
 
@@ -180,7 +179,7 @@ static bool is_needless(struct preflight *p, enum stage_id id, size_t hosts)
 
 	if ((id == S_PAIRS || id == S_SLOW) && hosts < 2)
 		why = "not measured: it takes two hosts";
-	else if (id == S_SLOW && hosts > FEW && p->run[S_PAIRS].status == ST_PASS)
+	else if (id == S_SLOW && hosts > PREFLIGHT_FEW && p->run[S_PAIRS].status == ST_PASS)
 		why = "nobody stood out among the pairs; of so many hosts they are measured once";
 	if (why)
 		finding_set(preflight_note(p, id), hosts < 2 ? ST_SKIP : ST_INFO, "%s", why);

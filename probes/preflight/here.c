@@ -56,8 +56,7 @@ static void run_stage(struct preflight *p, enum stage_id id)
 	default:
 		preflight_run_part(p, id, preflight_args(p, id, NULL));
 	}
-	if (id == S_TRAINING)
-		preflight_pace_again(p, NULL);
+	preflight_measure_again(p, id, NULL, 1);
 }
 
 int preflight_here(struct preflight *p, struct err *e)

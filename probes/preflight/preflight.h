@@ -200,8 +200,10 @@ void preflight_between(struct preflight *p); /* its second half */
 void preflight_reach(struct preflight *p, const char *const *args);
 /* The ways that programs would take by the settings they have, on these of the hosts. */
 void preflight_published(struct preflight *p, const host_list *hosts);
-/* After the training named a slow rank: is it as slow again? Otherwise that is a remark. */
-void preflight_pace_again(struct preflight *p, const char *hosts);
+/* After the training named a slow rank: is it as slow again? Otherwise that is a remark. After the
+ * collectives lost packets: whose are they, of these @n hosts? */
+void preflight_measure_again(struct preflight *p, enum stage_id id, const char *hosts, size_t n);
+enum { PREFLIGHT_FEW = 32 }; /* hosts, of which a second measurement takes seconds */
 /* After ranks were lost in this stage between @hosts, or it may hang: the ways between them, once
  * more. True: some are not there any more. */
 bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hosts);

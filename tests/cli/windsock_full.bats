@@ -201,6 +201,30 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     [ "$(of train.pace '"\(.status) \(.message)"')" = "info rank 2 (nc) is 2.5x slower (not judged: these hosts share a machine)" ]
 }
 
+@test "packets that collectives lose: pairs tell whose they are; where those lose none it is a remark" {
+    lossy=$(finding coll.loss warn '8 % from rank 0 (na) to rank 2 (nc)' 'na -> nc')
+    answers() { # FINDINGS of --find-slow
+        stand_in ncclbench "case \"\$*\" in *--find-slow*) $(say ncclbench "$1");; *) $(say ncclbench "$lossy");; esac"
+        rm -f calls
+    }
+    answers "$(finding pair.loss fail 'some is lost' nc),$(finding pair.bandwidth fail slow nb)"
+    run -1 --separate-stderr windsock
+    valid
+    [ "$(jq -c .data.failing_nodes <<<"$output")" = '["nc"]' ]
+    [ "$(of pair.loss .message)" = "some is lost" ]
+    [ -z "$(of coll.loss .message)$(of pair.bandwidth .message)" ] # that one was not asked about
+    answers "$(finding pair.loss warn 'no node stands out')"
+    run -0 --separate-stderr windsock
+    [ "$(of pair.loss .status)$(of coll.loss .message)" = warn ]
+    answers "$(finding pair.bandwidth pass 'nobody stands out')"
+    run -0 --separate-stderr windsock
+    [ "$(of coll.loss '"\(.status) \(.message)"')" = "info 8 % from rank 0 (na) to rank 2 (nc); but nothing is lost between pairs of hosts" ]
+    [ "$(grep -c -e --find-slow calls)" = 1 ]
+    stand_in ncclbench "case \"\$*\" in *--find-slow*) exit 3;; *) $(say ncclbench "$lossy");; esac"
+    run -0 --separate-stderr windsock # nobody could tell
+    [ "$(of coll.loss .status)" = warn ]
+}
+
 @test "a host that computes slowly in two runs is named against the majority; once is a remark" {
     stand_in ddpsmoke "$(say ddpsmoke "$(finding train.loss pass fine)" "$(paces 900 1000 300 1000)")"
     run -0 --separate-stderr windsock --full

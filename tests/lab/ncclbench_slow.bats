@@ -66,8 +66,20 @@ no_alarm() { # PAIRS
     [[ $output == *"WARN rank.straggler: the others wait for rank 2 (node2, 10.77.0.3) "* ]]
     for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10} / 3; again++)); do
         run -0 --separate-stderr "$LAB" run 8 --rate 1gbit -- "$BIN/ncclbench" --hosts lab -b 4M -e 4M -n 5
-        [[ $output == *"PASS rank.straggler: "* ]]
+        [[ $output == *"PASS rank.straggler: "* && $output != *coll.loss* ]]
     done
+}
+
+@test "a sweep says between which ranks packets are lost, and what shows it" {
+    run -0 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node2=8 -- \
+        "$BIN/ncclbench" --hosts lab -b 8 -e 4M --within 10s --json
+    jq -e '[.findings[] | select(.check == "coll.loss")] | length == 1 and (.[0] | .status == "warn" and
+        (.subject | endswith(" -> node2")) and .value > 2 and .value < 20 and
+        (.message | contains("to rank 2 (node2, 10.77.0.3) were lost")) and
+        (.fix[0] | contains("--find-slow")) and (.fix[1] | contains("TcpRetransSegs")))' <<<"$output"
+    # who is waited for waits for packets, and not for its processor
+    jq -e 'all(.findings[]; .check != "rank.straggler" or .status != "warn" or
+        (.fix | length == 1 and (.[0] | contains("TcpRetransSegs"))))' <<<"$output"
 }
 
 # The rank on this node: an ncclbench there that has no children.

@@ -17,6 +17,15 @@ load windsock_full.sh
     [[ $(said stage.expectations) == "not reached because find-slow failed: node2 "* ]]
 }
 
+@test "a node that loses packets is no pass: collectives ask the pairs whose they are" {
+    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node3=8 -- "$BIN/windsock" --hosts lab --json
+    valid
+    [ "$(jq -r '.data.causes[] | select(.status == "fail") | "\(.stage) \(.check) \(.subject)"' <<<"$output")" = "collectives pair.loss node3" ]
+    [ "$(jq -c '.data.failing_nodes' <<<"$output")" = '["node3"]' ]
+    [ -z "$(said coll.loss)" ]
+    [[ $(said stage.training) == "not reached because collectives failed: node3 "*" is lost"* ]]
+}
+
 @test "hosts asked for as user@host or by address: the slow one is named so, and so is the way to it" {
     run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node2=100mbit -- \
         "$BIN/windsock" --hosts root@node0,node1,root@node2,10.77.0.4 --full --budget 45s --json
