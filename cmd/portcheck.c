@@ -312,7 +312,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 /* A rank that cannot meet its own agent wants to hear of the rule. */
 static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 {
-	loopback_explained_by(firewall_explain_loopback);
+	loopback_explained_by(local_explain_loopback);
 	return launch_intercept(argc, argv, ret_code, e);
 }
 

@@ -35,7 +35,5 @@ const char *firewall_fix_blind(const struct firewall *fw, const char *subnet, st
  * packet and the answer pass the same chains.
  */
 bool firewall_stops_loopback(const struct firewall *fw, struct nft_answer *ret);
-/* For loopback_explained_by(): which rule it is, and its fix. */
-void firewall_explain_loopback(struct err *e);
 
 #endif

@@ -313,20 +313,3 @@ bool firewall_stops_loopback(const struct firewall *fw, struct nft_answer *ret)
 	}
 	return false;
 }
-
-void firewall_explain_loopback(struct err *e)
-{
-	const uint64_t patience_ns = 5 * NS_PER_S;
-	AUTO(arena_done) struct arena a = {0};
-	AUTO(firewall_done) struct firewall fw;
-	struct nft_answer x;
-
-	firewall_read(&fw, &a, patience_ns);
-	if (!firewall_stops_loopback(&fw, &x))
-		return;
-	err_set(e, ERR_SYS,
-		"its own firewall %s what it sends to itself over lo, where ranks of one machine "
-		"meet: %s",
-		x.verdict == NFT_REJECT ? "rejects" : "drops", nft_describe(&x, &a));
-	(void)err_command(e, "%s", firewall_fix_loopback(&fw, &x, &a));
-}

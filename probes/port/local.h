@@ -21,6 +21,9 @@ void local_read(struct local *l, struct facts *f, const struct port_env *env, ui
 void local_done(struct local *l);
 void local_judge(const struct local *l, struct report *r);
 void local_judge_firewall(const struct local *l, struct report *r); /* a part of it */
+/* For loopback_explained_by(): which rule of this host's it is, and the line that mends it; what
+ * keeps other hosts out as well the same line mends. */
+void local_explain_loopback(struct err *e);
 /* Into the report, or, when somebody else makes that, what is worth a warning into @warnings. */
 void local_say(struct report *r, cJSON *warnings, struct finding *f);
 /* Of its kernel: queues of connections, the firewall's table of them. local_limits.c */

@@ -1,4 +1,6 @@
 /* What this host's own firewall says to one packet, and to what training sends. */
+#include "lib/core/units.h"
+#include "probes/iface/facts.h"
 #include "probes/port/fix.h"
 #include "probes/port/local.h"
 
@@ -270,4 +272,54 @@ void local_judge_firewall(const struct local *l, struct report *r)
 		finding_set(f, ST_PASS, "its rules let peers of this subnet in");
 	}
 	report_add(r, f);
+}
+
+/* --- to ourselves, before anything is known --------------------------------------- */
+/* The rule that keeps us out may keep all others out, too. NULL: none does. */
+static const char *let_others_in(const struct local *l, struct arena *a)
+{
+	port_list ports = {0};
+	peer_sample peers;
+
+	if (!l->s.addr)
+		return NULL;
+	local_sample_peers(l, &peers);
+	ports_default(&l->env, a, &ports);
+	for (size_t i = 0; i < ports.n; i++) {
+		const struct met x = ask(l, &peers, ports.v[i]);
+
+		if (x.stopped.sa.sa_family && !x.let.sa.sa_family && !x.by.perhaps)
+			return firewall_fix(&l->fw, &x.by, others_subnet(l->s.addr, a), a);
+	}
+	return NULL;
+}
+
+void local_explain_loopback(struct err *e)
+{
+	enum { SAMPLE = 4 };
+	const uint64_t patience_ns = 5 * NS_PER_S;
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(facts_done) struct facts f = {0};
+	AUTO(local_done) struct local l = {0};
+	struct port_env env;
+	struct err ignored = {0};
+	const char *own, *others;
+	struct nft_answer x;
+
+	if (facts_read(&f, FACTS_NET, &a, &ignored) ||
+	    port_env_read(&env, SAMPLE, now_ns(), &a, &ignored))
+		return;
+	local_read(&l, &f, &env, patience_ns);
+	if (!firewall_stops_loopback(&l.fw, &x))
+		return;
+	err_set(e, ERR_SYS,
+		"its own firewall %ss what it sends to itself over lo, where ranks of one machine "
+		"meet: %s",
+		verb(x.verdict), nft_describe(&x, &a));
+	own = firewall_fix_loopback(&l.fw, &x, &a);
+	others = let_others_in(&l, &a);
+	if (others && !streq(own, others))
+		(void)err_command(e, "%s && %s", own, others);
+	else
+		(void)err_command(e, "%s", own);
 }

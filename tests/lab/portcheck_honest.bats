@@ -26,6 +26,9 @@ N
     cat >"$BATS_FILE_TMPDIR/lo" <<'N'
 table inet l { chain in { type filter hook input priority 0; policy drop; ip saddr 10.77.0.0/16 ip daddr != 127.0.0.0/8 accept; }; }
 N
+    cat >"$BATS_FILE_TMPDIR/all" <<'N'
+table inet o { chain in { type filter hook input priority 0; policy accept; tcp dport 29500-65535 ct state new drop; }; }
+N
     cat >"$BATS_FILE_TMPDIR/card" <<'N'
 table netdev nd { chain i { type filter hook ingress device "eth0" priority 0; policy accept; tcp dport 29500 drop; }; }
 N
@@ -105,7 +108,7 @@ mends='
     printf "%s\n" "$doc"
     fix=$(jq -r --arg c "$CHECK" "[.findings[] | select(.check == \$c)][0].fix[0]" <<<"$doc")
     [[ $fix == *"# on node1" ]] || exit 9
-    $WINDSOCK_RSH node1 "${fix#sudo }" >&2
+    $WINDSOCK_RSH node1 "${fix//sudo /}" >&2
     "$1" --hosts lab --wait 1s >&2'
 
 @test "honest: rules before the input hook count, those at the card too" {
@@ -150,6 +153,13 @@ mends='
     [ "$status" = 1 ]
     [[ $stderr == *"cannot join"*"over lo"*"policy drop of inet l in; sudo nft insert rule inet l in iif lo accept"* ]]
     [[ $output == *"the other machine did not join within 3 s"* ]]
+}
+
+@test "honest: a rule that keeps its own host out keeps out the others, too: one line mends both" {
+    CHECK=host.answer run -0 --separate-stderr mesh 3 "$mends" --firewall "1=$BATS_FILE_TMPDIR/all"
+    [ "$(jq -r '.findings[] | select(.status == "fail").fix[]' <<<"$output")" = \
+        "sudo nft insert rule inet o in iif lo accept && sudo nft insert rule inet o in ip saddr 10.77.0.0/16 accept   # on node1" ]
+    [[ $stderr == *"6 of 6 ordered pairs"* ]]
 }
 
 # nft is late on node1 once, or always.
