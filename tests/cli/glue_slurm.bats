@@ -157,7 +157,7 @@ X
 @test "Slurm campaign: a step asks for all GPUs of its node, which an exclusive job alone does not give it" {
     stand_in sinfo 'printf "all* %s\n" "n1 idle gpu:h100:8(S:0,2),shard:80" "n2 idle gpu:a100:4(S:0-1),gpu:1g.10gb:7(S:0)" "n3 idle (null)" "n4 idle gpu" "n5 mixed gpu:8"'
     stand_in salloc 'while [ "$1" != windsock ]; do shift; done; exec "$@"'
-    stand_in windsock '[ "$1" != --srun ] || { echo "$2 ${SLURM_STEP_GRES-none} $3" >>steps; exit; }
+    stand_in windsock '[ "$1" != --srun ] || { echo "$2 ${SLURM_GRES-none} $3" >>steps; exit; }
         while [ "$1" != --rsh ]; do shift; done; eval "way=($2)"
         for n in 1 2 3 4; do "${way[@]}" n$n "true $n"; done
         while [ "$1" != --nodes ]; do shift; done; printf "n%s\n" 1 2 3 4 >"$2/passing_nodes.txt"
