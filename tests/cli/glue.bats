@@ -433,12 +433,17 @@ install_on() { env ROOT="$PWD/root" "$S/parallelcluster/post-install" "$@"; }
     install_on "file://$PWD/a.tar.gz" "$SUM"
     [ "$(cat root/opt/slurm/etc/windsock/windsock.conf)" = mine ]
     node ComputeFleet
-    run -0 install_on "file://$PWD/a.tar.gz" "$SUM"
+    mkdir post-install # where archive and script lie together, its address has the script's name
+    mv a.tar.gz post-install
+    run -0 install_on "file://$PWD/post-install/a.tar.gz" "$SUM"
+    run -0 install_on s3://BUCKET/post-install "file://$PWD/post-install/a.tar.gz" "$SUM" # as old versions call it
     [ -x root/opt/windsock/bin/windsock ] && [ ! -e root/opt/slurm/etc/windsock ]
+    settings=$(from "$S/parallelcluster/cluster.yaml" 'd["Scheduling"]["SlurmSettings"]["CustomSlurmSettings"]')
     for hook in TaskProlog:taskprolog HealthCheckProgram:healthcheck; do
-        [[ $(from "$S/parallelcluster/cluster.yaml" 'd["Scheduling"]["SlurmSettings"]["CustomSlurmSettings"]') == \
-            *"'${hook%:*}': '/opt/slurm/etc/windsock/${hook#*:}'"* ]]
+        [[ $settings == *"'${hook%:*}': '/opt/slurm/etc/windsock/${hook#*:}'"* ]]
     done
+    # else the prolog of all nodes but the first runs when the job runs already
+    [[ $settings == *"'PrologFlags': 'Alloc'"* ]]
 }
 
 @test "ParallelCluster: a wrong sum, archive, node or word leaves nothing behind" {
@@ -448,6 +453,9 @@ install_on() { env ROOT="$PWD/root" "$S/parallelcluster/post-install" "$@"; }
     [[ $output == *"is not the file with that SHA-256: $SUM"* ]]
     run -1 install_on "file://$PWD/a.tar.gz"
     run -1 install_on "ftp://x/y" "$SUM"
+    echo "no archive" >none
+    run -1 install_on "file://$PWD/none" "$(sha256sum <none | cut -d' ' -f1)" # tar's own code is 2
+    [[ $output == *"file://$PWD/none is no .tar.gz"* ]]
     printf '#!/bin/sh\nexit 1\n' >w/windsock-1/bin/windsock
     tar -czf a.tar.gz -C w windsock-1
     SUM=$(sha256sum <a.tar.gz)
