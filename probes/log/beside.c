@@ -185,12 +185,71 @@ static void card_without_library(struct explanation *x)
 			      "NCCL failed, and nothing else in the log is doubtful");
 }
 
+/* A card's own counters; what was dropped last week was seldom missed. */
+static void lost_packets(struct explanation *x)
+{
+	const struct cause *missed = explain_find(x, "IB-001");
+
+	if (missed && !missed->is_over)
+		explain_reason(explain_find(x, "IB-060"), missed, missed->weight + MORE,
+			       "RDMA was not acknowledged");
+}
+
+/* "Call to recv from 10.0.0.7<33759> failed": whose other end it was. */
+static bool is_same_peer(const struct log_event *a, const struct log_event *b)
+{
+	const char *p = strstr(a->text, " from "), *q = strstr(b->text, " from ");
+	size_t n = p ? strcspn(p, "<") : 0;
+
+	return p && q && n == strcspn(q, "<") && !strncmp(p, q, n);
+}
+
+/* Of several peers' connections, told by several ranks. */
+static bool is_many(const struct cause *c)
+{
+	const struct log_event *v = c->record->events.v;
+
+	for (size_t i = 1; i < c->record->events.n; i++)
+		if (v[i].who.rank != v[0].who.rank && !is_same_peer(&v[i], &v[0]))
+			return true;
+	return false;
+}
+
+static bool failed_before(const struct explanation *x, const struct log_event *e)
+{
+	for (size_t i = 0; i < x->causes.n; i++) {
+		const struct cause *o = &x->causes.v[i];
+
+		if (explain_is_real(o) && !o->is_over && o->weight >= CONFIDENT &&
+		    (o->sig->tier == TIER_ROOT || event_before(o->first, e)))
+			return true;
+	}
+	return false;
+}
+
+/* A process that ends resets its own connections. Where those to several peers go at once, and no
+ * rank failed by itself, the way between them went. */
+static void reset_at_once(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "CON-045");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!c->is_over && is_many(c) && !failed_before(x, c->first))
+		explain_raise(c, ALONE + MORE,
+			      "connections to several peers went at once, and no rank failed by "
+			      "itself");
+}
+
 void beside(struct why *w, struct arena *a, struct explanation *x)
 {
 	link_down(x);
 	address_changed(x);
 	port_came_back(x);
 	card_without_library(x);
+	reset_at_once(x);
+	lost_packets(x);
 	beside_gpu(w, a, x);
 	beside_torch(w, a, x);
 	waits_to_the_end(w, a, x);

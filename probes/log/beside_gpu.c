@@ -1,7 +1,8 @@
 /* What a line about a GPU means beside others: memory that ran out on a slice of one, a torch
  * without CUDA where the GPUs are of another make, a peer's memory that is not to be had over the
  * NVLink fabric, a kernel that the GPU does not get rid of, "no GPU" in a Slurm step's
- * container, several processes on the first GPU, and where one works afterwards.
+ * container, several processes on the first GPU, memory that is handed on in two ways, and where
+ * one works afterwards.
  */
 #include "probes/log/explain.h"
 
@@ -232,6 +233,25 @@ static void refused_memory(const struct why *w, struct explanation *x)
 			     "memory, mostly by PCIe ACS or the IOMMU";
 }
 
+/* Some ranks hand their memory on with cuMem's calls, others as IPC handles. */
+static void two_ways(const struct why *w, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "GPU-132");
+	const struct cause *failed = explain_find(x, "GPU-038");
+	bool cumem = false, ipc = false;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	for (size_t i = 0; i < w->setup.nways; i++) {
+		cumem |= streq(w->setup.ways[i].name, "P2P/CUMEM");
+		ipc |= streq(w->setup.ways[i].name, "P2P/IPC");
+	}
+	if (cumem && ipc && failed && !failed->is_over)
+		explain_reason(c, failed, failed->weight + MORE,
+			       "channels of both kinds were set up: P2P/CUMEM and P2P/IPC");
+}
+
 void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 {
 	slice(a, x);
@@ -240,6 +260,7 @@ void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 	not_switched(x);
 	in_a_step(x);
 	crowd(x);
+	two_ways(w, x);
 	refused_memory(w, x);
 }
 

@@ -162,7 +162,8 @@ static void removed_twice(struct explanation *x)
 	}
 }
 
-/* NCCL saw it, in a benchmark: no defect of a program. */
+/* NCCL saw it, in a benchmark: no defect of a program. Kernels that the GPU has too little shared
+ * memory for go wrong by themselves. */
 static void in_a_benchmark(struct why *w, struct arena *a, struct explanation *x)
 {
 	const struct cause *met = explain_find(x, "GPU-012");
@@ -177,6 +178,8 @@ static void in_a_benchmark(struct why *w, struct arena *a, struct explanation *x
 	c = explain_add(w, a, x, "GPU-075");
 	explain_raise(c, weight + 5, NULL);
 	c->first = c->first ? c->first : first;
+	explain_reason(explain_find(x, "GPU-059"), c, weight + 14,
+		       "and then a kernel of NCCL's touched memory it must not");
 }
 
 /* Harmless alone: NCCL asks for less. It is the reason where a launch then fails. */

@@ -1,6 +1,7 @@
 #include "probes/log/ending.h"
 
 #include "lib/core/text.h"
+#include "probes/log/said.h"
 #include "probes/log/tested.h"
 
 #include <ctype.h>
@@ -133,6 +134,9 @@ static long row_code(const struct log_line *l)
 
 	if (is_row && strstr(l->body, "COMPLETED") && strstr(l->body, "0:0"))
 		return strstr(l->body, ".ext") ? NONE : WELL;
+	if (starts_with(l->body, "COMPLETED ") && starts_with(said_next(l->body), "0:0") &&
+	    !*said_next(said_next(l->body)))
+		return WELL;
 	for (size_t i = 0; bad[i]; i++) {
 		const char *p = strstr(l->body, bad[i]);
 		const char *colon = p ? strrchr(p, ':') : NULL;

@@ -91,7 +91,7 @@ void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *
 /* Words of a link, a server; the name of it stands before or behind them. */
 static const struct words {
 	const char *id;
-	enum { NAME_BEFORE, NAME_BEHIND } where;
+	enum { NAME_BEFORE, NAME_BEHIND, NAME_OF_SERVER } where;
 	const char *words, *rest;
 } ups[] =
 	{
@@ -108,7 +108,8 @@ static const struct words {
 	  {"KRN-003", NAME_BEFORE, "ost carrier", ""},
 	  {"KRN-003", NAME_BEFORE, "changed to down", ""},
 	  {"KRN-014", NAME_BEHIND, "nfs: server ", ""},
-	  {"KRN-014", NAME_BEHIND, "Connection to ", ""},
+	  {"KRN-014", NAME_OF_SERVER, "Connection to ", ""},
+	  {"KRN-014", NAME_OF_SERVER, "ptlrpc_expire_one_request", ""},
 };
 
 static bool is_device(char c) { return isalnum((unsigned char)c) || strchr("._-", c); }
@@ -135,6 +136,19 @@ static void device_before(const char *text, const char *p, char *out, size_t siz
 	(void)snprintf(out, size, "%.*s", (int)(end - p), p);
 }
 
+/* Lustre's: "scratch-OST0003 (at 10.0.0.3@o2ib)", "o4->scratch-OST0003-osc-ff@10.0.0.3@o2ib:6/4":
+ * where that server is. */
+static void server_of(const char *p, char *out, size_t size)
+{
+	const char *at = strstr(p, "(at "), *to = strstr(p, "->");
+
+	*out = '\0';
+	if (at)
+		said_word(out, size, at + strlen("(at "), ")");
+	else if (to && (to = strchr(to, '@')))
+		said_word(out, size, to + 1, ":");
+}
+
 /* Whose name @text says with one of those words; false: none. */
 static bool name_in(const char *text, const struct words *v, size_t n, const char *id, char *out,
 		    size_t size)
@@ -146,6 +160,10 @@ static bool name_in(const char *text, const struct words *v, size_t n, const cha
 			continue;
 		if (v[i].where == NAME_BEFORE) {
 			device_before(text, p, out, size);
+			return *out;
+		}
+		if (v[i].where == NAME_OF_SERVER) {
+			server_of(p, out, size);
 			return *out;
 		}
 		p += strlen(v[i].words);

@@ -24,7 +24,7 @@ struct why_stream;
 	X("KRN-003", NAME_BEFORE, "ained carrier", "")                                             \
 	X("KRN-003", NAME_BEFORE, "changed to up", "")                                             \
 	X("KRN-014", NAME_BEHIND, "nfs: server ", " OK")                                           \
-	X("KRN-014", NAME_BEHIND, "Connection restored to ", "")
+	X("KRN-014", NAME_OF_SERVER, "Connection restored to ", "")
 
 #define HEAL_UP_ANCHOR(id, where, words, rest) words "|"
 #define HEAL_UP_ANCHORS HEAL_UPS(HEAL_UP_ANCHOR)

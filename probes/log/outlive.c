@@ -19,7 +19,7 @@ static bool went_on(const struct why *w, const struct cause *c)
 	 * tries again by itself */
 	if (!c->first || r->count >= TOO_MANY || starts_with(c->sig->id, "XID-") ||
 	    (starts_with(c->sig->id, "KRN-") && !streq(c->sig->id, "KRN-014") &&
-	     !streq(c->sig->id, "KRN-035")))
+	     !streq(c->sig->id, "KRN-035") && !streq(c->sig->id, "KRN-049")))
 		return false;
 	return w->progress.v[r->last_file].steps - r->last_progress >= WENT_ON;
 }
@@ -290,6 +290,17 @@ static bool is_store_left(const struct why *w, const struct cause *c)
 	return true;
 }
 
+/* A name that torch's store could not resolve at first: it asks again until it can. */
+static bool is_asked_again(const struct cause *c)
+{
+	if (!streq(c->sig->id, "PT-002") && !streq(c->sig->id, "K8S-028"))
+		return false;
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (!strstr(c->record->events.v[i].text, "[c10d] The IPv"))
+			return false;
+	return c->first != NULL;
+}
+
 /* The parts of a server lose each other when it is told to end. */
 static bool was_told(const struct why *w, const struct cause *c)
 {
@@ -328,6 +339,8 @@ static void mark(struct why *w, struct explanation *x)
 			if (fell_back(w, c) && actors_alone(&w->actors))
 				c->weight = 0; /* what is lost: nothing */
 		}
+		if (c->is_over && is_asked_again(c))
+			c->weight = 0;
 		if (is_refuted(w, c)) {
 			c->is_over = true;
 			c->weight = 0;

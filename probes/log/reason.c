@@ -1,6 +1,8 @@
 /* Where two lines are cause and effect of one thing, the one that can be mended goes first. */
 #include "probes/log/explain.h"
 
+enum { MORE = 5, /* than what it explains */ MOST = 98 };
+
 static void named(struct explanation *x)
 {
 	static const struct {
@@ -24,6 +26,9 @@ static void named(struct explanation *x)
 		{"GPU-065", "GPU-078", "so the driver's module was not loaded"},
 		{"GPU-065", "GPU-082", "so the driver's module was not loaded"},
 		{"LIB-010", "SLM-009", "so the program began in another folder"},
+		{"GPU-028", "GPU-022", "NVML says how the two differ"},
+		{"KRN-008", "KRN-049", "so what was written or read there failed"},
+		{"SLM-003", "KRN-050", "so that node went down"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
@@ -31,7 +36,7 @@ static void named(struct explanation *x)
 		struct cause *c = explain_find(x, pairs[i].reason);
 
 		if (e && c && c->weight > 0 && !e->is_over && !c->is_over)
-			explain_reason(c, e, e->weight + 5 < 98 ? e->weight + 5 : 98,
+			explain_reason(c, e, e->weight + MORE < MOST ? e->weight + MORE : MOST,
 				       pairs[i].because);
 	}
 }
@@ -48,12 +53,53 @@ static void containers(struct explanation *x)
 		struct cause *c = explain_find(x, said[i]);
 
 		if (c && !c->is_over)
-			explain_reason(c, e, e->weight + 5, "so no container was started");
+			explain_reason(c, e, e->weight + MORE, "so no container was started");
 	}
+}
+
+/* Who asks NCCL for a network that no plug-in brought; one that failed says why itself, and keeps
+ * its family's id. */
+static void asked_for_network(struct explanation *x)
+{
+	static const char *const failed[] = {"EFA-003", "EFA-006", "EFA-026", "EFA-028"};
+	const struct cause *none = explain_find(x, "NET-001");
+	struct cause *asked = explain_find(x, "NET-014");
+	bool is_told = explain_find(x, "NET-007");
+
+	if (asked)
+		asked->weight = 0;
+	if (!none || none->is_over)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(failed); i++) {
+		struct cause *c = explain_find(x, failed[i]);
+
+		is_told |= c != NULL;
+		if (c && !c->is_over)
+			explain_raise(c, none->weight + MORE,
+				      "the network that was asked for comes with it");
+	}
+	if (!is_told)
+		explain_reason(asked, none, none->weight + MORE,
+			       "and NCCL found no network at all");
+}
+
+/* A node whose plug-in sees no device offers none to the scheduler. */
+static void offers_no_device(struct explanation *x)
+{
+	static const char *const devices[] = {"nvidia.com", "amd.com", "rdma", "vpc."};
+	const struct cause *lacks = explain_find(x, "K8S-001");
+	struct cause *c = explain_find(x, "K8S-015");
+
+	for (size_t i = 0; c && !c->is_over && i < ARRAY_LEN(devices); i++)
+		if (explain_says(lacks, devices[i]))
+			explain_reason(c, lacks, lacks->weight + MORE,
+				       "so the node offers none of what the pod asks for");
 }
 
 void reasons(struct explanation *x)
 {
 	named(x);
 	containers(x);
+	asked_for_network(x);
+	offers_no_device(x);
 }

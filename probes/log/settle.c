@@ -155,7 +155,8 @@ static bool is_doubtful(const struct why *w, const struct explanation *x, unsign
 void settle(struct why *w, struct arena *a, struct explanation *x)
 {
 	for (size_t i = 0; i < x->causes.n; i++)
-		if (is_real(&x->causes.v[i]) && is_healed(&x->causes.v[i])) {
+		if ((is_real(&x->causes.v[i]) || x->causes.v[i].is_over) &&
+		    is_healed(&x->causes.v[i])) {
 			x->causes.v[i].is_over = x->causes.v[i].is_settled = true;
 			x->causes.v[i].because = "it was tried again, and that worked";
 		}
