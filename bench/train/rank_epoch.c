@@ -128,6 +128,7 @@ static void add_up(struct train_total *t, const struct train_word *w)
 	t->steps += w->steps;
 	if (w->longest_s > t->longest_s) {
 		t->longest_s = w->longest_s;
+		t->longest_data_s = w->longest_data_s;
 		t->longest_step = w->longest_step;
 	}
 }

@@ -173,11 +173,12 @@ static void note_step(struct rank *r, uint64_t epoch, double seconds)
 		r->result->progress(r->result);
 }
 
-static void note_longest(struct rank *r, double seconds)
+static void note_longest(struct rank *r, double seconds, double data_s)
 {
 	if (seconds <= r->word.longest_s)
 		return;
 	r->word.longest_s = seconds;
+	r->word.longest_data_s = data_s;
 	r->word.longest_step = r->step;
 }
 
@@ -376,7 +377,7 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 		spent[i] += (double)(t[i + 1] - t[i]) / 1e9;
 	spent[PHASE_DATA] += ahead;
 	spent[PHASE_BACKWARD] -= ahead;
-	note_longest(r, (double)(t[5] - t[4] + t[3] - t[0]) / 1e9);
+	note_longest(r, (double)(t[5] - t[4] + t[3] - t[0]) / 1e9, (double)(t[1] - t[0]) / 1e9);
 	note_step(r, epoch, (double)(t[5] - t[0]) / 1e9);
 	r->step++;
 	if (r->step <= r->proven && rank_whole(r))

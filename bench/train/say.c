@@ -76,6 +76,7 @@ struct say_total say_total(const struct train_result *res, int rank)
 		t.compute += k == PHASE_EXCHANGE ? 0 : all->seconds[k];
 	}
 	t.steady = t.compute - (all->steps >= MANY ? all->longest_s : 0);
+	t.steady_data = all->seconds[PHASE_DATA] - (all->steps >= MANY ? all->longest_data_s : 0);
 	t.samples = all->samples;
 	return t;
 }

@@ -40,7 +40,7 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host);
 /* The sum over all epochs of one rank. */
 struct say_total {
 	double seconds[PHASES], compute, wall; /* wall: of all phases */
-	double steady; /* compute, but for the step that took it longest, of many */
+	double steady, steady_data; /* of compute, but for the step that took longest, of many */
 	uint64_t samples;
 };
 struct say_total say_total(const struct train_result *res, int rank);

@@ -54,14 +54,14 @@ static int beside(const struct run *x, int rank)
 /* Is it the data that takes it longer than anybody else, or the computing? */
 static bool is_by_data(const struct run *x, const struct say_total *t)
 {
-	double data = t->seconds[PHASE_DATA], rest = t->compute - data;
+	double data = t->steady_data, rest = t->steady - data;
 	double least_data = data, least_rest = rest;
 
 	for (int i = 0; i < x->w->size; i++) {
 		struct say_total own = say_total(x->res, i);
 
-		least_data = fmin(least_data, own.seconds[PHASE_DATA]);
-		least_rest = fmin(least_rest, own.compute - own.seconds[PHASE_DATA]);
+		least_data = fmin(least_data, own.steady_data);
+		least_rest = fmin(least_rest, own.steady - own.steady_data);
 	}
 	return data - least_data > rest - least_rest;
 }

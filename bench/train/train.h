@@ -78,6 +78,7 @@ struct train_word {
 	uint64_t before[PROVEN_MAX + 1];     /* hashes of the parameters before (and after) them */
 	double seconds[PHASES];		     /* of this epoch */
 	double longest_s;		     /* of its steps, without the exchange ... */
+	double longest_data_s;		     /* ... of that to get its data ... */
 	uint64_t longest_step;		     /* ... and which that was */
 	int64_t processors, first_processor; /* it may use so many, from this one on */
 };
@@ -91,7 +92,7 @@ struct train_pass {
 
 /* The sum over all epochs of one rank. */
 struct train_total {
-	double seconds[PHASES], longest_s;
+	double seconds[PHASES], longest_s, longest_data_s;
 	uint64_t samples, steps, longest_step;
 };
 

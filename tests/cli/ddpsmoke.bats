@@ -37,6 +37,7 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
 
 @test "JSON has what the design says" {
     smoke --json --np 3 --samples 600
+    valid
     [ "$status" -eq 0 ]
     jq -e "$FINE"'.command == "ddpsmoke" and fine' <<<"$output"
     jq -e '.data.world.ranks | length == 3 and all(.host and .address and .device == "cpu") and
@@ -243,6 +244,7 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
 
 @test "steps that are too large: no rank is to blame, and a smaller --lr is the advice" {
     small --lr=1e30 --model mlp --json # what was typed stays, but for that
+    valid
     [ "$status" -eq 1 ]
     jq -e '.findings[] | select(.check == "train.finite") | .fix == ["ddpsmoke --samples 512 --lr 0.02 --model mlp"] and
         .subject == "mlp" and (.message | startswith("all ranks had gradients that are no finite numbers in step 1"))' <<<"$output"

@@ -29,6 +29,7 @@ needs() { # BACKEND...: what was not built here is skipped
 
 proven() { # ARGS...: all proofs hold, in a short run
     small "$@" --json
+    valid
     [ "$status" -eq 0 ] || { echo "$output" "$stderr"; false; }
     jq -e "$FINE"'fine and (.data.checks | .params_equal_across_ranks and
         .equals_single_process and .repeats_to_the_bit)' <<<"$output"

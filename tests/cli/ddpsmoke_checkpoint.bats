@@ -41,6 +41,7 @@ within() { # SETUP COMMAND...
         for how in '--model cnn' '--model mlp --np 3 --epochs 3'; do
             # shellcheck disable=SC2086
             save --pattern $pattern $how --json
+            valid
             [ "$status" -eq 0 ] || { echo "$output"; false; }
             jq -e "$FINE"'fine and ([.findings[] | select(.check | startswith("checkpoint.")) | [.check[11:], .status]] ==
                 [["write", "pass"], ["shared", "info"], ["content", "pass"], ["resume", "pass"], ["speed", "info"]])' <<<"$output"
@@ -86,6 +87,7 @@ within() { # SETUP COMMAND...
     for how in '--np 1 --amp fp16' '--np 2'; do
         # shellcheck disable=SC2086
         run -0 --separate-stderr "$B" "${all[@]}" --device cuda --backend tcp $how --json
+        valid
         jq -e '.data.checkpoint.resumes_equal and (.data.device | test("cuDNN"))' <<<"$output"
         left
     done
@@ -122,6 +124,7 @@ within() { # SETUP COMMAND...
     [ "$status" -eq 1 ]
     fails checkpoint.content 'the file that (it|rank 0 .*) wrote.*the hash differs'
     save --fault 1:torn --pattern fsdp --json
+    valid
     [ "$status" -eq 1 ]
     jq -e '(.data.checkpoint | has("resumes_equal") | not) and any(.findings[]; .check == "checkpoint.content" and
         .status == "fail" and (.message | test("rank 1")))' <<<"$output"

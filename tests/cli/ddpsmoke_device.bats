@@ -23,6 +23,7 @@ card() { # ADDRESS VENDOR CLASS: a machine with that
 @test "no card: the CPU, and no finding about a device" {
     mkdir -p "$BATS_TEST_TMPDIR/sys/bus/pci/devices"
     smoke --sysroot "$BATS_TEST_TMPDIR" --json
+    valid
     [ "$status" -eq 0 ]
     jq -e "$FINE"'fine and (.data.world.ranks | map(.device) == ["cpu", "cpu"]) and
         ([.findings[].check] | index("train.device") | not) and (.data | has("device") | not)' <<<"$output"

@@ -31,6 +31,7 @@ time.sleep(300)')
     holder=$!
     read -r -u 4
     run -0 --separate-stderr "$BIN/ddpsmoke" --device cpu --samples 256 --emit srun --json
+    valid
     kill "$holder"
     exec 4<&-
     jq -e '.data.world.free_port as $p | $p > 29500 and (.data.emit | contains("MASTER_PORT=\($p)"))' <<<"$output"

@@ -16,6 +16,7 @@ smoke() {
 # Exit 1, one finding, what it says, what to do; and nobody has been left behind.
 ends() { # CHECK SENTENCE FIX-REGEX
     run -1 --separate-stderr smoke --deadline 3 --heartbeat 3 --json
+    valid
     jq -e --arg c "$1" --arg s "$2" --arg f "$3" '.verdict == "fail" and ([.findings[] | select(.status == "fail")] |
         length == 1 and .[0].check == $c and (.[0].message | contains($s)) and (.[0].fix[0] | test($f)))' <<<"$output" ||
         { echo "$output"; return 1; }

@@ -61,7 +61,7 @@ said() { # STATUS CHECK TEXT: that finding has the text
         smoke $args
         [ "$status" -eq 1 ]
         said fail train.finite 'cnn .*finite number.* the steps before it were too large'
-        [[ $output == *"-> ddpsmoke $(sed 's/--lr [0-9e]*/--lr 0.02/' <<<"$args")"* ]]
+        [[ $output =~ "-> ddpsmoke --np "[14]" --lr 0.02" ]]
     done
     smoke --np 1 --fault 0:nan # the steps are as usual: it is the processor
     said fail train.finite 'rank 0 \(.*\) had a gradient that is no finite number in step 2'
@@ -71,16 +71,21 @@ said() { # STATUS CHECK TEXT: that finding has the text
 
 @test "--steps alone goes through the data as often as that takes" {
     smoke --samples 512 --steps 50 --json --seed 1
+    valid
     jq -e '.data | (.steps | length == 50) and (.epochs | length == 7)' <<<"$output"
     smoke --samples 512 --steps 50 --epochs 2 --json
     jq -e '.data | (.steps | length == 16) and (.epochs | length == 2)' <<<"$output"
 }
 
-@test "a rank that stood still once is no slow one" {
-    smoke --samples 4096 --fault 1:pause:20
+@test "a rank that stood still once is told from a slow one by its longest step" {
+    smoke --samples 4096 --fault 1:pause:20 --json
+    valid
+    jq -e '.data.throughput.ranks[1] | .longest_step == 20 and .longest_seconds > 0.8' <<<"$output"
+    jq -e '.data.throughput.ranks[0].longest_seconds < 0.8 or .data.throughput.ranks[0].longest_step != 20' <<<"$output"
     (($(nproc) > 1)) || skip "ranks that share a processor are not judged"
-    said warn train.pace 'rank 1 \(.*\) stood still for [0-9.]+ m?s in step 20, and was as fast as the others otherwise'
-    [[ $output == *"-> dmesg -T | tail   # a snapshot"* ]]
+    # beside other work it may be slow as well
+    jq -e 'any(.findings[]; .check == "train.pace" and .status == "warn" and .rank == 1 and (.message |
+        test("stood still for .* in step 20, and was as fast as the others otherwise$|x slower than")))' <<<"$output"
 }
 
 @test "accuracy is not expected of a learning rate that drops, and no more epochs of one that has" {

@@ -24,6 +24,7 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
 
 @test "--hosts lab: a rank on each node, all proofs, hosts by name" {
     smoke --hosts lab --json
+    valid
     [ "$status" -eq 0 ]
     jq -e "$FINE"'fine and ([.data.world.ranks[].host] == ["node0", "node1", "node2"]) and
         ([.data.world.ranks[].address] | unique | length == 3 and all(startswith("10.77.")))' <<<"$output"
@@ -51,6 +52,7 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
 
 @test "--partial: a host that cannot be reached is named, the others train" {
     smoke --hosts node0,node7,node1 --partial --samples 512 --json
+    valid
     [ "$status" -eq 1 ]
     jq -e '[.findings[] | select(.status == "fail")] | length == 1 and (.[0] |
         .check == "rank.joined" and .subject == "node7" and (.fix[0] | test("rsh.* node7 true$")))' <<<"$output"
@@ -82,6 +84,7 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     for args in '--fault 1:flip' '--fault 1:seed' '--fault 1:die' "--checkpoint $BATS_TEST_TMPDIR --fault 1:forget"; do
         # shellcheck disable=SC2086
         smoke --hosts lab --samples 512 --json $args
+        valid
         jq -e --arg args "$args" '[.findings[] | select(.status == "fail")] | length > 0 and
             all(.rank == 1 and .host == "node1" and .subject == "rank 1")' <<<"$output"
         jq -e '.host == "node0" and all(.findings[] | select(.status == "pass"); .host == "node0" and .rank == null)' <<<"$output"

@@ -21,6 +21,7 @@ setup() {
 
 @test "a folder that all share: every host sees what the others wrote, and resumes" {
     smoke --pattern fsdp --json
+    valid
     [ "$status" -eq 0 ]
     jq -e "$FINE"'fine and any(.findings[]; .check == "checkpoint.shared" and .status == "pass" and
         (.message | test("all 2 hosts see"))) and .data.checkpoint.resumes_equal' <<<"$output"
