@@ -12,6 +12,7 @@ static void named(struct explanation *x)
 		{"IF-016", "IF-015", "so the connections failed"},
 		{"NET-001", "NET-007", "the network that was asked for comes with it"},
 		{"NVS-001", "NVS-002", "a transport failed for that"},
+		{"NVS-001", "NVS-014", "so IBGDA could not start"},
 		{"GPU-005", "GPU-032", "so the NVSwitch fabric was not made ready"},
 		{"GPU-005", "GPU-068", "so the NVSwitch fabric was not made ready"},
 		{"GPU-006", "GPU-068", "so the NVSwitch fabric was not made ready"},
