@@ -190,22 +190,24 @@ static bool was_connected(const struct cause *c)
 	return strstr(c->first->text, "TIMEOUT self_rank");
 }
 
-/* No router is on the way to an address of one's own network: its host is down, or refuses. */
-static void say_near(const struct why *w, struct arena *a, struct cause *c, const struct extract *e)
+/* No router is on the way to an address of one's own network: its host is down, or refuses. Who
+ * offered it was up. */
+static void say_near(const struct why *w, struct arena *a, struct cause *c, const struct extract *e,
+		     bool is_offered)
 {
 	static const char *const ids[] = {"CON-001", "CON-002"};
 	const struct offer *o = actors_near(&w->actors, c->first->who.host, e->addr);
 
 	/* each host may have a network of that number for its containers */
-	if (!o || c->because || leads_nowhere_by_name(o->iface) || starts_with(e->addr, "172.17."))
+	if (!o || (c->because && !is_offered) || leads_nowhere_by_name(o->iface) ||
+	    starts_with(e->addr, "172.17."))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
 		if (streq(c->sig->id, ids[i]))
 			c->because = arena_printf(
-				a,
-				"it looks like a neighbour of %s on %s: its firewall refuses, or "
-				"it is down",
-				o->addr, o->iface);
+				a, "%s looks like a neighbour of %s on %s: its firewall refuses%s",
+				is_offered ? arena_printf(a, "%s, and", c->because) : "it", o->addr,
+				o->iface, is_offered ? "" : ", or it is down");
 }
 
 /* An address that could not be reached, and on which interface its owner offered it. */
@@ -231,7 +233,7 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 			said = arena_printf(a, "a rank could not connect to %s", e.addr);
 		else
 			said = c->because;
-		say_near(w, a, c, &e);
+		say_near(w, a, c, &e, o != NULL);
 		if (is_of_each_host(&e, c))
 			blame_each_host(w, a, x, i, said);
 		else if (*e.addr)
