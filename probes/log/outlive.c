@@ -290,17 +290,6 @@ static bool is_store_left(const struct why *w, const struct cause *c)
 	return true;
 }
 
-/* A name that torch's store could not resolve at first: it asks again until it can. */
-static bool is_asked_again(const struct cause *c)
-{
-	if (!streq(c->sig->id, "PT-002") && !streq(c->sig->id, "K8S-028"))
-		return false;
-	for (size_t i = 0; i < c->record->events.n; i++)
-		if (!strstr(c->record->events.v[i].text, "[c10d] The IPv"))
-			return false;
-	return c->first != NULL;
-}
-
 /* The parts of a server lose each other when it is told to end. */
 static bool was_told(const struct why *w, const struct cause *c)
 {
@@ -339,8 +328,6 @@ static void mark(struct why *w, struct explanation *x)
 			if (fell_back(w, c) && actors_alone(&w->actors))
 				c->weight = 0; /* what is lost: nothing */
 		}
-		if (c->is_over && is_asked_again(c))
-			c->weight = 0;
 		if (is_refuted(w, c)) {
 			c->is_over = true;
 			c->weight = 0;

@@ -127,6 +127,17 @@ static bool is_healed(const struct cause *c)
 	return is_in_one(c) && !is_hard(c) && ((!r->is_open && !r->open_ranks) || heal_is_whole(r));
 }
 
+/* A name that torch's store could not resolve at first: it asks again until it can. */
+static bool is_asked_again(const struct cause *c)
+{
+	if (!streq(c->sig->id, "PT-002") && !streq(c->sig->id, "K8S-028"))
+		return false;
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (!strstr(c->record->events.v[i].text, "[c10d] The IPv"))
+			return false;
+	return c->first != NULL;
+}
+
 static const char *restarted(const struct why *w, struct arena *a, const struct cause *c)
 {
 	const struct exit_said *e = w->exits.n ? &w->exits.v[0] : NULL;
@@ -159,6 +170,8 @@ void settle(struct why *w, struct arena *a, struct explanation *x)
 		    is_healed(&x->causes.v[i])) {
 			x->causes.v[i].is_over = x->causes.v[i].is_settled = true;
 			x->causes.v[i].because = "it was tried again, and that worked";
+		} else if (x->causes.v[i].is_over && is_asked_again(&x->causes.v[i])) {
+			x->causes.v[i].weight = 0;
 		}
 	for (unsigned f = 0; f < w->progress.n; f++) {
 		bool doubtful = is_doubtful(w, x, f);

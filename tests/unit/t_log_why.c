@@ -224,6 +224,24 @@ static void a_neighbour_refuses(void **state UNUSED)
 	assert_non_null(strstr(c.fix.v[c.fix.n - 1], "firewall-cmd"));
 }
 
+/* Who offered it is up. */
+static void a_neighbour_that_offered_it_refuses(void **state UNUSED)
+{
+	static const char text[] =
+		"n2:7:7 [0] NCCL INFO Bootstrap: Using bond0:10.7.0.4<0>\n"
+		"n1:7:7 [0] NCCL INFO Bootstrap: Using bond0:10.7.0.3<0>\n"
+		"n1:7:9 [0] misc/socket.cc:577 NCCL WARN socketStartConnect: connect to "
+		"10.7.0.4<50655> returned No route to host, exceeded error retry count\n";
+	struct cause c;
+	size_t n;
+
+	c = first_of(text, strlen(text), &n);
+	assert_string_equal(c.sig->id, "CON-002");
+	assert_non_null(strstr(c.because, "offered by GPU 0 of n2 on bond0"));
+	assert_non_null(strstr(c.because, "its firewall refuses"));
+	assert_null(strstr(c.because, "it is down"));
+}
+
 /* torch says of every rank what it began and ended last: one that waits for nothing was absent.
  * Of other groups than the world that says nothing. */
 static void a_rank_that_never_came(void **state UNUSED)
@@ -432,6 +450,7 @@ int main(void)
 		cmocka_unit_test(wide_text_is_read),
 		cmocka_unit_test(advice_names_what_was_found),
 		cmocka_unit_test(a_neighbour_refuses),
+		cmocka_unit_test(a_neighbour_that_offered_it_refuses),
 		cmocka_unit_test(a_rank_that_never_came),
 		cmocka_unit_test(a_group_is_found_behind_a_prefix),
 		cmocka_unit_test(blocks_do_not_mix),
