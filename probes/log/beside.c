@@ -185,7 +185,18 @@ static void card_without_library(struct explanation *x)
 			      "NCCL failed, and nothing else in the log is doubtful");
 }
 
-/* A card's own counters; what was dropped last week was seldom missed. */
+/* One supply of several may fail, and nothing happens. */
+static void without_power(struct explanation *x)
+{
+	enum { SEVERAL = 2 /* supplies, or a supply and that it went off */ };
+	const struct cause *down = explain_find(x, "SLM-003");
+	struct cause *c = explain_find(x, "KRN-050");
+
+	if (c && c->record->count >= SEVERAL && down && !down->is_over)
+		explain_reason(c, down, down->weight + MORE, "so that node went down");
+}
+
+/* A card's own counters. */
 static void lost_packets(struct explanation *x)
 {
 	const struct cause *missed = explain_find(x, "IB-001");
@@ -227,6 +238,18 @@ static bool failed_before(const struct explanation *x, const struct log_event *e
 	return false;
 }
 
+/* Somebody saw a process die: its connections went with it. */
+static bool saw_a_death(struct explanation *x)
+{
+	static const char *const deaths[] = {"SHM-004", "SLM-040", "APP-002", "APP-003",
+					     "APP-004", "KRN-006", "PT-057"};
+
+	for (size_t i = 0; i < ARRAY_LEN(deaths); i++)
+		if (explain_find(x, deaths[i]))
+			return true;
+	return false;
+}
+
 /* A process that ends resets its own connections. Where those to several peers go at once, and no
  * rank failed by itself, the way between them went. */
 static void reset_at_once(struct explanation *x)
@@ -236,7 +259,7 @@ static void reset_at_once(struct explanation *x)
 	if (!c)
 		return;
 	c->weight = 0;
-	if (!c->is_over && is_many(c) && !failed_before(x, c->first))
+	if (!c->is_over && is_many(c) && !failed_before(x, c->first) && !saw_a_death(x))
 		explain_raise(c, ALONE + MORE,
 			      "connections to several peers went at once, and no rank failed by "
 			      "itself");
@@ -250,6 +273,7 @@ void beside(struct why *w, struct arena *a, struct explanation *x)
 	card_without_library(x);
 	reset_at_once(x);
 	lost_packets(x);
+	without_power(x);
 	beside_gpu(w, a, x);
 	beside_torch(w, a, x);
 	waits_to_the_end(w, a, x);

@@ -125,18 +125,32 @@ static void ended(struct ending *e, uint64_t line, const struct log_line *l,
 	e->is_of_tests = e->is_failed = false;
 }
 
+static const char *const bad_states[] = {"FAILED",    "TIMEOUT",   "OUT_OF_ME", "NODE_FAIL",
+					 "CANCELLED", "PREEMPTED", "REQUEUED",	NULL};
+
+/* A row of sacct without a job's number: "COMPLETED  0:0", of some step. */
+static long state_code(const struct log_line *l)
+{
+	const char *at = said_next(l->body);
+
+	if (!isdigit((unsigned char)*at) || at[strspn(at, "0123456789")] != ':' || *said_next(at))
+		return NONE;
+	if (starts_with(l->body, "COMPLETED "))
+		return starts_with(at, "0:0") ? WELL : NONE;
+	for (size_t i = 0; bad_states[i]; i++)
+		if (starts_with(l->body, bad_states[i]))
+			return FAILED;
+	return NONE;
+}
+
 /* A row of sacct: "8812.1  COMPLETED  0:0". Its step "extern" always ends well. */
 static long row_code(const struct log_line *l)
 {
-	static const char *const bad[] = {"FAILED",    "TIMEOUT",   "OUT_OF_ME", "NODE_FAIL",
-					  "CANCELLED", "PREEMPTED", "REQUEUED",	 NULL};
+	const char *const *bad = bad_states;
 	bool is_row = isdigit((unsigned char)*l->body) && strstr(l->body, "0:");
 
 	if (is_row && strstr(l->body, "COMPLETED") && strstr(l->body, "0:0"))
 		return strstr(l->body, ".ext") ? NONE : WELL;
-	if (starts_with(l->body, "COMPLETED ") && starts_with(said_next(l->body), "0:0") &&
-	    !*said_next(said_next(l->body)))
-		return WELL;
 	for (size_t i = 0; bad[i]; i++) {
 		const char *p = strstr(l->body, bad[i]);
 		const char *colon = p ? strrchr(p, ':') : NULL;
@@ -172,6 +186,8 @@ void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
 	struct subject who = {""};
 	long code = row_code(l);
 
+	if (code == NONE && (code = state_code(l)) == WELL && e->is_failed)
+		return; /* a step that ended well in a job that did not */
 	if (strstr(l->text, "will restart worker group")) {
 		e->again = line;
 	} else if (tested_sum(l) != NONE) {

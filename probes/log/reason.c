@@ -29,7 +29,6 @@ static void named(struct explanation *x)
 		{"LIB-010", "SLM-009", "so the program began in another folder"},
 		{"GPU-028", "GPU-022", "NVML says how the two differ"},
 		{"KRN-008", "KRN-049", "so what was written or read there failed"},
-		{"SLM-003", "KRN-050", "so that node went down"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
