@@ -208,7 +208,8 @@ static int step(struct alone *a, uint64_t step)
 		check(a, rank, step);
 	}
 	steepest += a->o->decay * largest(a->net->params, a->net->nparams);
-	a->pull = a->o->momentum * a->pull + steepest;
+	if (isfinite(steepest)) /* else fp16 leaves the step out */
+		a->pull = a->o->momentum * a->pull + steepest;
 	for (size_t i = 0; i < a->net->nparams; i++)
 		a->sum[i] /= (float)a->o->np;
 	memcpy(a->net->grads, a->sum, a->net->nparams * sizeof(*a->sum));

@@ -76,6 +76,8 @@ static void without_a_kill_the_first_to_abort_is_blamed(void **state)
 static char first_fix[256]; /* of the latest finding */
 static void keep_fix(struct finding *f)
 {
+	assert_string_equal(f->host, "b"); /* of that rank, whoever reports it */
+	assert_int_equal(f->rank, 0);
 	(void)snprintf(first_fix, sizeof(first_fix), "%s", f->fix.n ? f->fix.v[0] : "");
 }
 
