@@ -9,32 +9,53 @@
 #define TIME_TO_TELL 0.1 /* seconds of computing; below, that is noise */
 #define PAUSE 0.5	 /* seconds in one step; a busy processor may make one wait as long */
 
-/* Of the fastest quarter the slowest: where a whole host is slow, most ranks may be. */
-static double usual_pace(const struct train_result *res, int ranks)
+static double steady_of(const struct train_result *res, int rank)
 {
-	AUTO_FREE double *all = calloc((size_t)ranks, sizeof(*all));
+	return say_total(res, rank).steady;
+}
+
+static double compute_of(const struct train_result *res, int rank)
+{
+	return say_total(res, rank).compute;
+}
+
+/* Of the fastest quarter the slowest: where a whole host is slow, most ranks may be. */
+static double usual(const struct train_result *res, int ranks,
+		    double (*of)(const struct train_result *res, int rank))
+{
+	AUTO_FREE double *all = ranks > 0 ? calloc((size_t)ranks, sizeof(*all)) : NULL;
 
 	for (int i = 0; all && i < ranks; i++)
-		all[i] = say_total(res, i).steady;
+		all[i] = of(res, i);
 	if (all)
 		sort_doubles(all, (size_t)ranks);
 	return all ? all[(ranks - 1) / 4] : 0;
 }
 
+struct pace {
+	double steady, compute; /* usual ones */
+};
+static struct pace usual_pace(const struct train_result *res, int ranks)
+{
+	return (struct pace){usual(res, ranks, steady_of), usual(res, ranks, compute_of)};
+}
+
+/* Who was held up once is not slow; nor is who was not, beside others that were. */
+static double times_usual(const struct train_result *res, const struct pace *p, int rank)
+{
+	if (!(p->steady > 0 && p->compute > 0))
+		return 1;
+	return fmin(steady_of(res, rank) / p->steady, compute_of(res, rank) / p->compute);
+}
+
 int say_slowest(const struct train_result *res, int ranks, double *ret_times)
 {
-	double usual = usual_pace(res, ranks), most = 0;
+	struct pace p = usual_pace(res, ranks);
 	int slowest = 0;
 
-	for (int i = 0; i < ranks; i++) {
-		double own = say_total(res, i).steady;
-
-		if (own > most) {
-			most = own;
-			slowest = i;
-		}
-	}
-	*ret_times = usual > 0 ? most / usual : 1;
+	for (int i = 0; i < ranks; i++)
+		slowest = times_usual(res, &p, i) > times_usual(res, &p, slowest) ? i : slowest;
+	*ret_times = times_usual(res, &p, slowest);
 	return slowest;
 }
 
@@ -69,11 +90,11 @@ static bool is_by_data(const struct run *x, const struct say_total *t)
 /* How many are slow; *ret_host: they are all that this host has, and it is not the only one. */
 static int count_slow(const struct run *x, int slowest, const char **ret_host)
 {
-	double usual = usual_pace(x->res, x->w->size);
+	struct pace p = usual_pace(x->res, x->w->size);
 	int n = 0, there = 0, slow_there = 0;
 
 	for (int i = 0; i < x->w->size; i++) {
-		bool is_slow = say_total(x->res, i).steady >= STRAGGLER * usual;
+		bool is_slow = times_usual(x->res, &p, i) >= STRAGGLER;
 		bool is_there = streq(x->w->peers[i].at, x->w->peers[slowest].at);
 
 		n += is_slow;
@@ -124,7 +145,7 @@ static struct finding *say_straggler(const struct run *x, int rank, double times
 static int who_paused(const struct run *x)
 {
 	const struct train_total *t = x->res->totals;
-	double usual = usual_pace(x->res, x->w->size), least = INFINITY;
+	double compute = usual(x->res, x->w->size, compute_of), least = INFINITY;
 	int who = 0;
 
 	for (int i = 0; i < x->w->size; i++) {
@@ -132,7 +153,7 @@ static int who_paused(const struct run *x)
 		who = t[i].longest_s > t[who].longest_s ? i : who;
 	}
 	return t[who].longest_s >= PAUSE && t[who].longest_s >= 2 * least &&
-			       say_total(x->res, who).compute >= STRAGGLER * usual
+			       compute_of(x->res, who) >= STRAGGLER * compute
 		       ? who
 		       : -1;
 }
@@ -198,7 +219,7 @@ void say_pace(const struct run *x)
 	double times, rate = rate_of_all(x);
 	int slowest = say_slowest(x->res, x->w->size, &times), paused = who_paused(x);
 	int processors = (int)x->res->history.last.words[slowest].processors;
-	bool is_slow = times >= STRAGGLER && say_total(x->res, slowest).steady >= TIME_TO_TELL;
+	bool is_slow = times >= STRAGGLER && steady_of(x->res, slowest) >= TIME_TO_TELL;
 	struct finding *f;
 
 	if (is_slow && !is_shared(x, slowest))

@@ -108,17 +108,19 @@ static const cJSON *pace_in(const cJSON *doc)
 	return NULL;
 }
 
-static bool is_slow_in(const cJSON *pace, int rank)
+/* A rank of that host, or all of them. */
+static bool is_slow_in(const struct preflight *p, const cJSON *doc, const struct finding *f)
 {
+	const cJSON *pace = pace_in(doc);
+
 	return streq(json_text(pace, "status"), status_name(ST_WARN)) &&
-	       json_get_int(pace, "rank", -1) == rank;
+	       streq(preflight_whose(p, doc, pace) ?: "", f->host ?: "");
 }
 
 static void pace_again(struct preflight *p, const char *hosts)
 {
 	const struct item *slow = warning(p, p->run[S_TRAINING].from, "train.pace");
 	struct finding *f = slow ? slow->f : NULL;
-	const cJSON *pace;
 	cJSON *doc;
 
 	if (!f || interrupt_pending())
@@ -130,10 +132,9 @@ static void pace_again(struct preflight *p, const char *hosts)
 	if (p->one_machine || !preflight_cap(p, S_TRAINING))
 		return;
 	doc = run_again(p, S_TRAINING, hosts);
-	pace = pace_in(doc);
-	if (pace && is_slow_in(pace, f->rank)) {
+	if (pace_in(doc) && is_slow_in(p, doc, f)) {
 		finding_set(f, ST_WARN, "%s, in both of two runs", f->message);
-	} else if (pace) {
+	} else if (pace_in(doc)) {
 		finding_set(f, ST_INFO, "%s, in the first of two runs; not in the second",
 			    f->message);
 		f->fix.n = 0;

@@ -189,6 +189,8 @@ bool preflight_uncarried(struct preflight *p, enum stage_id id, size_t from, boo
 const char *preflight_asked(const struct preflight *p, const char *name);
 /* Of an element of data.world.ranks; NULL: it names none. */
 const char *preflight_host_of_rank(const struct preflight *p, const cJSON *rank);
+/* Which host that of a part's document is about; NULL: this one. */
+const char *preflight_whose(const struct preflight *p, const cJSON *doc, const cJSON *finding);
 /* The subjects of a document's findings, and the hosts that their lines to type go to. */
 void preflight_as_asked(const struct preflight *p, cJSON *doc);
 /* Of --same and --master what each host is asked. */

@@ -201,13 +201,16 @@ static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 }
 
 /* Hosts of one image share their name: a rank's is known by its address, too. */
-static const char *whose(const struct preflight *p, const cJSON *doc, const cJSON *finding)
+const char *preflight_whose(const struct preflight *p, const cJSON *doc, const cJSON *finding)
 {
 	const cJSON *ranks = json_get(json_get(json_get(doc, "data"), "world"), "ranks");
+	const char *own = json_get_str(doc, "host"), *host = NULL;
 	int rank = json_get_int(finding, "rank", -1);
 
-	return (rank < 0 ? NULL : preflight_host_of_rank(p, cJSON_GetArrayItem(ranks, rank)))
-		       ?: json_get_str(finding, "host");
+	if (rank >= 0)
+		host = preflight_host_of_rank(p, cJSON_GetArrayItem(ranks, rank));
+	host = host ?: json_get_str(finding, "host");
+	return host && own && !streq(host, own) ? preflight_asked(p, host) : NULL;
 }
 
 /* That it was interrupted is what we did to it, when we cut it short. @cut: by us, or with us by a
@@ -215,18 +218,15 @@ static const char *whose(const struct preflight *p, const cJSON *doc, const cJSO
 static void take_findings(struct preflight *p, enum stage_id id, const cJSON *doc, bool cut,
 			  bool ours)
 {
-	const char *own = json_get_str(doc, "host");
 	const cJSON *f;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
-		const char *host = whose(p, doc, f);
 		size_t before;
 
 		if (cut && streq(json_text(f, "check"), "run"))
 			continue;
 		before = p->t.items.n;
-		tally_take(&p->t, id, stages[id].name,
-			   host && own && !streq(host, own) ? preflight_asked(p, host) : NULL, f);
+		tally_take(&p->t, id, stages[id].name, preflight_whose(p, doc, f), f);
 		if (ours && p->t.items.n > before)
 			preflight_forgive(p->t.items.v[before].f);
 	}
