@@ -166,11 +166,11 @@ void comm_abort(struct comm *c, const char *reason);
  */
 int comm_culprit(const struct comm *c, bool *ret_gone);
 /*
- * Packets that went to @peer, and how many of them again because they were lost.
- * False where nobody counts them.
+ * Packets that went to @peer, and how many of them again because they were lost; of these the
+ * peer said that it had so many twice (RFC 2883): they were only late. False where nobody counts.
  */
 struct comm_wire {
-	uint64_t sent, again;
+	uint64_t sent, again, twice;
 };
 bool comm_wire(const struct comm *c, int peer, struct comm_wire *ret);
 /*

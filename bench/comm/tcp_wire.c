@@ -24,6 +24,7 @@ bool tcp_wire(const struct comm *c, int peer, struct comm_wire *ret)
 			return false;
 		ret->sent += info.tcpi_data_segs_out;
 		ret->again += info.tcpi_total_retrans;
+		ret->twice += info.tcpi_dsack_dups;
 	}
 	return true;
 }

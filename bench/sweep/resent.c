@@ -9,19 +9,26 @@ const char RESENT_LOOK[] = "ip -s link; tc -s qdisc; nstat -az TcpRetransSegs";
 
 static double share_of(const struct resent *x) { return x->sent > 0 ? x->again / x->sent : 0; }
 
-/* Of what this rank sent. */
-static struct resent worst_own(const struct comm *c)
+static const char *host_of(const struct rank *r, int rank)
 {
+	return hosts_key(r->a, comm_peer(r->comm, rank)->host, r->hardware[rank].machine);
+}
+
+/* Of what this rank sent to other hosts. */
+static struct resent worst_own(const struct rank *r)
+{
+	const struct comm *c = r->comm;
+	const char *here = host_of(r, c->rank);
 	struct resent worst = {0};
 
 	for (int p = 0; p < c->size; p++) {
 		struct comm_wire now;
 		struct resent x = {.from = c->rank, .to = p};
 
-		if (p == c->rank || !comm_wire(c, p, &now))
+		if (streq(host_of(r, p), here) || !comm_wire(c, p, &now))
 			continue;
 		x.sent = (double)now.sent;
-		x.again = (double)now.again;
+		x.again = now.again > now.twice ? (double)(now.again - now.twice) : 0;
 		if (lossy_is_sure(x.sent, x.again) && x.again > worst.again)
 			worst = x;
 	}
@@ -31,7 +38,7 @@ static struct resent worst_own(const struct comm *c)
 void resent_tell(struct rank *r)
 {
 	size_t n = (size_t)r->comm->size;
-	struct resent own = worst_own(r->comm), *all = arena_alloc(r->a, n * sizeof(*all));
+	struct resent own = worst_own(r), *all = arena_alloc(r->a, n * sizeof(*all));
 	const struct resent *worst = all;
 	struct err ignored = {0};
 	cJSON *event;
