@@ -399,15 +399,6 @@ P
 
 # --- AWS ParallelCluster ---------------------------------------------------------------
 
-archive() { # a release as `make dist` lays it out
-    mkdir -p w/windsock-1/bin w/windsock-1/share/windsock
-    cp "$BIN"/{windsock,ifprobe} w/windsock-1/bin/
-    cp -r "$S/slurm" w/windsock-1/share/windsock/slurm
-    tar -czf a.tar.gz -C w windsock-1
-    SUM=$(sha256sum <a.tar.gz)
-    SUM=${SUM%% *}
-}
-
 node() { # TYPE: a folder that looks like a node's
     rm -rf root
     mkdir -p root/etc/parallelcluster root/opt/slurm/etc/scripts/prolog.d

@@ -12,3 +12,13 @@ setup() {
     mkdir tools
     export PATH=$PWD/tools:$BIN:$PATH
 }
+
+# What the tests of ParallelCluster and of Kubernetes' image unpack: a.tar.gz, SUM
+archive() { # a release as `make dist` lays it out
+    mkdir -p w/windsock-1/bin w/windsock-1/share/windsock
+    cp "$BIN"/{windsock,ifprobe} w/windsock-1/bin/
+    cp -r "$S/slurm" w/windsock-1/share/windsock/slurm
+    tar -czf a.tar.gz -C w windsock-1
+    SUM=$(sha256sum <a.tar.gz)
+    SUM=${SUM%% *}
+}
