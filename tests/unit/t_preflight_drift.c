@@ -398,6 +398,7 @@ static void t_ranks(void **state)
 {
 	static const char *const facts[] = {"{\"rank\":\"0\"}", "{\"rank\":\"1\"}",
 					    "{\"rank\":\"1\"}", "{}"};
+	struct answer second;
 	struct world w;
 
 	(void)state;
@@ -406,12 +407,13 @@ static void t_ranks(void **state)
 	assert_int_equal(ranks_told(&w), 0);
 	w.all.n = 3;
 	assert_int_equal(ranks_told(&w), 3);
+	second = w.all.v[2];
 	w.all.v[2] = w.all.v[3];
+	w.all.v[3] = second;
 	assert_int_equal(ranks_told(&w), 2);
 	w.all.v[2].data = NULL; /* it did not answer */
 	assert_int_equal(ranks_told(&w), 0);
-	w.all.n = 4;
-	w.all.v[2].doc = NULL;
+	w.all.n = ARRAY_LEN(facts);
 	world_done(&w);
 }
 
