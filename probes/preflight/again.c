@@ -142,16 +142,24 @@ static void pace_again(struct preflight *p, const char *hosts)
 	cJSON_Delete(doc);
 }
 
-/* Who loses, or that all do, by pairs. */
+static bool is_loss(const cJSON *f, bool of_link)
+{
+	return streq(json_text(f, "check"), "pair.loss") &&
+	       !streq(json_text(f, "status"), status_name(ST_PASS)) &&
+	       of_link == (strstr(json_text(f, "subject"), "->") != NULL);
+}
+
+/* Who loses, or that all do, by pairs; a link where no node does, since else it is one of his. */
 static bool take_losses(struct preflight *p, const cJSON *doc)
 {
 	size_t before = p->t.items.n;
 	const cJSON *f;
 
-	cJSON_ArrayForEach (f, json_get(doc, "findings"))
-		if (streq(json_text(f, "check"), "pair.loss") &&
-		    !streq(json_text(f, "status"), status_name(ST_PASS)))
-			tally_take(&p->t, S_COLLECTIVES, stages[S_COLLECTIVES].name, NULL, f);
+	for (int of_link = 0; of_link < 2 && p->t.items.n == before; of_link++)
+		cJSON_ArrayForEach (f, json_get(doc, "findings"))
+			if (is_loss(f, of_link))
+				tally_take(&p->t, S_COLLECTIVES, stages[S_COLLECTIVES].name, NULL,
+					   f);
 	return p->t.items.n > before;
 }
 
