@@ -18,7 +18,7 @@ load windsock_full.sh
 }
 
 @test "a node that loses packets is no pass: collectives ask the pairs whose they are" {
-    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node3=8 -- "$BIN/windsock" --hosts lab --json
+    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node3=4 -- "$BIN/windsock" --hosts lab --json
     valid
     [ "$(jq -r '.data.causes[] | select(.status == "fail") | "\(.stage) \(.check) \(.subject)"' <<<"$output")" = "collectives pair.loss node3" ]
     [ "$(jq -c '.data.failing_nodes' <<<"$output")" = '["node3"]' ]
