@@ -5,6 +5,7 @@
 
 const double LOSSY_SHARE = 0.004;
 static const double OUTSTANDING = 3; /* times what others lose */
+static const double LEAST_REST = 4;  /* one of so many packets is the least that others sent */
 
 struct lost {
 	double sent, again;
@@ -46,13 +47,11 @@ bool lossy_is_sure(double sent, double again) { return least_behind(again) > sen
 
 static bool is_sure(struct lost l) { return lossy_is_sure(l.sent, l.again); }
 
-/* Far more is lost there than of the rest, and not by chance; where there is no rest, nobody
- * knows. */
+/* Far more is lost there than of the rest, and not by chance. */
 static bool stands_out(struct lost l, struct lost rest)
 {
-	return !(rest.sent > 0) ||
-	       (share_of(l) > share_of(rest) * OUTSTANDING &&
-		least_behind(l.again) * rest.sent > most_behind(rest.again) * l.sent);
+	return share_of(l) > share_of(rest) * OUTSTANDING &&
+	       least_behind(l.again) * rest.sent > most_behind(rest.again) * l.sent;
 }
 
 static bool is_lossy(struct lost l, bool suspects)
@@ -184,13 +183,15 @@ static void lossy_links(const struct slow_input *in, bool suspects, const bool *
 }
 
 /*
- * A shaper lets one lose a little more than the next: they are nobody's cable. True: of those
- * from @before on one was taken out, and none is left.
+ * A shaper lets one lose a little more than the next: they are nobody's cable. Nor are they where
+ * hardly any links are left once those that lose are out: these were picked for losing nothing.
+ * True: of those from @before on one was taken out, and none is left.
  */
 static bool keep_who_stands_out(const struct slow_input *in, const bool *takes, const bool *sends,
 				size_t before, struct arena *a, slow_list *ret)
 {
 	const struct lost rest = lost_by_rest(in, takes, sends, ret, before, a);
+	const bool is_picked = rest.sent * LEAST_REST < lost_by_all(in).sent;
 	size_t of = ret->n, kept = before;
 
 	for (size_t i = before; i < of; i++) {
@@ -201,7 +202,7 @@ static bool keep_who_stands_out(const struct slow_input *in, const bool *takes, 
 			own = lost_between(in, v->a, v->b);
 		else
 			(void)loses(in, v->a, !v->in, true, &own);
-		if (stands_out(own, rest))
+		if (!is_picked && stands_out(own, rest))
 			ret->v[kept++] = *v;
 	}
 	ret->n = kept;

@@ -166,6 +166,24 @@ static void who_loses_no_more_than_the_rest_is_not_named(void **state)
 	assert_true(found.n == 1 && found.v[0].kind == LOSSY_NODE && found.v[0].a == 1);
 }
 
+/* Of four behind a shaper, as it was met: the few links that lost nothing are no rest to go by. */
+static void who_is_left_for_losing_nothing_is_no_measure(void **state)
+{
+	enum { FOUR = 4 };
+	static const double packets[FOUR * FOUR] = {NAN,  230,	1026, 282, 306, NAN, 4093, 303,
+						    1664, 3088, NAN,  296, 307, 299, 264,  NAN};
+	static const double lost[FOUR * FOUR] = {0, 1, 109, 4, 7, 0, 343, 6, 92, 243};
+	const struct slow_input in = {.n = FOUR, .gbps = gbps, .sent = packets, .again = lost};
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	for (int i = 0; i < FOUR * FOUR; i++)
+		gbps[i] = i / FOUR == i % FOUR ? NAN : 10;
+	slow_find(&in, &a, &found);
+	assert_true(found.n == 1 && found.v[0].kind == LOSSY_MOST);
+}
+
 /* All links from one rack to the other: each of them stands out from those within a rack. */
 static void links_that_lose_together_are_named(void **state)
 {
@@ -407,6 +425,7 @@ int main(void)
 		cmocka_unit_test(who_loses),
 		cmocka_unit_test(where_all_lose_nobody_is_named),
 		cmocka_unit_test(who_loses_no_more_than_the_rest_is_not_named),
+		cmocka_unit_test(who_is_left_for_losing_nothing_is_no_measure),
 		cmocka_unit_test(links_that_lose_together_are_named),
 		cmocka_unit_test(a_packet_lost_of_few_is_chance),
 		cmocka_unit_test(what_is_chance_of_each_is_none_of_all),
