@@ -11,7 +11,7 @@ enum { NONE = -1, FAILED = 1, WELL = 0 };
 static bool has_any(const char *text, const char *const *words)
 {
 	for (size_t i = 0; words[i]; i++)
-		if (strcasestr(text, words[i]))
+		if (said_anyhow(text, words[i]))
 			return true;
 	return false;
 }
@@ -34,7 +34,7 @@ bool ending_is_whole(const struct log_line *l)
 	if (strstr(l->text, "\"run_stop\""))
 		return is_mlperf_well(l);
 	for (size_t i = 0; ends[i]; i++) {
-		const char *p = strcasestr(l->text, ends[i]);
+		const char *p = said_anyhow(l->text, ends[i]);
 		char after[24];
 
 		if (!p)
@@ -54,7 +54,7 @@ static long exit_code(const char *text, const char **ret_at)
 	long code = NONE;
 
 	for (size_t i = 0; words[i]; i++) {
-		const char *p = strcasestr(text, words[i]), *q = p ? p + strlen(words[i]) : "";
+		const char *p = said_anyhow(text, words[i]), *q = p ? p + strlen(words[i]) : "";
 
 		q += starts_with(q, " non-zero") ? strlen(" non-zero") : 0;
 		q += strspn(q, " :='\"(");

@@ -3,6 +3,7 @@
 #include "lib/cluster/child.h"
 #include "lib/core/text.h"
 #include "lib/net/addr.h"
+#include "probes/log/said.h"
 
 #include <ctype.h>
 #include <regex.h>
@@ -201,9 +202,9 @@ static void paired_port(const char *line, struct extract *x)
 
 static void named_port(const char *line, struct extract *x)
 {
-	const char *p = strcasestr(line, "port");
+	const char *p = said_anyhow(line, "port");
 
-	for (; p && !*x->port; p = strcasestr(p + 4, "port")) {
+	for (; p && !*x->port; p = said_anyhow(p + 4, "port")) {
 		const char *d = p + 4 + strspn(p + 4, " :=[");
 		size_t n;
 

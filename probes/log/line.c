@@ -2,6 +2,7 @@
 
 #include "probes/log/bar.h"
 #include "probes/log/prefix.h"
+#include "probes/log/said.h"
 #include "probes/log/unwrap.h"
 
 bool log_hosts_fit(const char *a, const char *b)
@@ -116,7 +117,7 @@ static void drop_escapes(char *text)
 /* "[Rank 3]" and, unless it must be in brackets, "(rank=3, size=8"; -1: neither. */
 static int rank_said(const char *text, bool in_brackets)
 {
-	for (const char *p = strcasestr(text, "rank"); p; p = strcasestr(p + 4, "rank")) {
+	for (const char *p = said_anyhow(text, "rank"); p; p = said_anyhow(p + 4, "rank")) {
 		const char *q = p + 4 + strspn(p + 4, " ");
 		bool equals = *q == '=',
 		     own = p == text || !strchr("_abcdefghijklmnopqrstuvwxyz", p[-1]);

@@ -63,3 +63,15 @@ bool said_any(const char *p, size_t n, const char *const *words)
 			return true;
 	return false;
 }
+
+const char *said_anyhow(const char *text, const char *words)
+{
+	enum { SMALL = 0x20 }; /* what a capital lacks; what else it makes equal is compared then */
+	const size_t n = strlen(words);
+	const int first = *words | SMALL;
+
+	for (const char *p = text; *p; p++)
+		if ((*p | SMALL) == first && !strncasecmp(p, words, n))
+			return p;
+	return NULL;
+}
