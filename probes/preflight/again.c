@@ -108,13 +108,15 @@ static const cJSON *pace_in(const cJSON *doc)
 	return NULL;
 }
 
-/* A rank of that host, or all of them. */
+/* The same rank, or that host as a whole. */
 static bool is_slow_in(const struct preflight *p, const cJSON *doc, const struct finding *f)
 {
 	const cJSON *pace = pace_in(doc);
+	int rank = json_get_int(pace, "rank", -1);
 
 	return streq(json_text(pace, "status"), status_name(ST_WARN)) &&
-	       streq(preflight_whose(p, doc, pace) ?: "", f->host ?: "");
+	       streq(preflight_whose(p, doc, pace) ?: "", f->host ?: "") &&
+	       (rank == f->rank || rank < 0 || f->rank < 0);
 }
 
 static void pace_again(struct preflight *p, const char *hosts)
