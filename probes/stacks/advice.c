@@ -25,6 +25,10 @@ static const struct {
 			     {"- it still loads modules: is the environment on a slow file system "
 			      "(NFS)? Copy it to the host's own disk",
 			      NULL}},
+	[STAND_SERVICE] = {"service",
+			   {"- it waits for the answer of another program: does that run, and "
+			    "answer?",
+			    NULL}},
 	[STAND_IDLE] = {"idle",
 			{"- it was not given the step that the others are in, or came back from "
 			 "it: does its log have an error?",
@@ -59,6 +63,17 @@ static const char *worker_of(const struct stand *s, struct arena *a)
 	return "";
 }
 
+/* Nothing hangs there: what it started takes its time. */
+static void advise_below(const struct stand *s, struct advice *ret)
+{
+	memset(ret->fix, 0, sizeof(ret->fix));
+	ret->fix[0] = s->kind == STAND_DATA
+			      ? "- its workers still make the next batch: more of them "
+				"(num_workers), or less to do for each sample"
+			      : "- let the others wait behind it with a timeout that is long "
+				"enough: init_process_group(timeout=...)";
+}
+
 void advice_astray(const struct stand *s, const struct stand *waiter, struct arena *a,
 		   struct advice *ret)
 {
@@ -78,6 +93,11 @@ void advice_astray(const struct stand *s, const struct stand *waiter, struct are
 				"or the others wait longer: init_process_group(timeout=...)",
 				NULL},
 			.worker = ""};
+	if (s->kind == STAND_SERVICE)
+		ret->fix[1] = arena_printf(a, "sudo ss -tnp | grep pid=%d,   # on its host: whose",
+					   (int)s->pid);
+	else if (stand_below_works(s) && !s->moved && !stand_works(s))
+		advise_below(s, ret);
 }
 
 void advice_together(const struct stand *s, size_t ranks, struct arena *a, struct advice *ret)

@@ -1,14 +1,16 @@
 /* What a stack is busy with, by the frames of well-known libraries in it. */
 #include "probes/stacks/stand.h"
 
+enum { WORKS_PERCENT = 20 };
+
 const char *const stand_words[STAND_KINDS] = {
 	[STAND_UNREAD] = "unread",	 [STAND_COLLECTIVE] = "collective",
 	[STAND_MEETING] = "meeting",	 [STAND_BACKWARD] = "backward",
 	[STAND_DEVICE] = "device",	 [STAND_DATA] = "data",
 	[STAND_SAVING] = "checkpoint",	 [STAND_COMPILING] = "compiling",
 	[STAND_IMPORTING] = "importing", [STAND_DEBUGGER] = "debugger",
-	[STAND_IDLE] = "idle",		 [STAND_ENDING] = "ending",
-	[STAND_ELSEWHERE] = "elsewhere",
+	[STAND_SERVICE] = "service",	 [STAND_IDLE] = "idle",
+	[STAND_ENDING] = "ending",	 [STAND_ELSEWHERE] = "elsewhere",
 };
 
 /* The innermost frame that a row fits decides. A file "a/" is all of a folder. */
@@ -28,6 +30,12 @@ static const struct known {
 	{"/torch/distributed/nn/functional.py", NULL, STAND_COLLECTIVE},
 	{"/torch/distributed/utils.py", "_verify_param_shape_across_processes", STAND_COLLECTIVE},
 	{"/torch/distributed/utils.py", "_sync_module_states", STAND_COLLECTIVE},
+	{"/torch/distributed/utils.py", "_sync_params_and_buffers", STAND_COLLECTIVE},
+	{"/torch/nn/parallel/distributed.py", "_distributed_broadcast_coalesced", STAND_COLLECTIVE},
+	{"/torch/nn/parallel/distributed.py", "_sync_module_buffers", STAND_COLLECTIVE},
+	{"/torch/nn/parallel/distributed.py", "_sync_final_model", STAND_COLLECTIVE},
+	{"/torch/distributed/rpc/api.py", "_all_gather", STAND_COLLECTIVE},
+	{"/torch/distributed/rpc/api.py", "_barrier", STAND_COLLECTIVE},
 	{"/horovod/", "synchronize", STAND_COLLECTIVE},
 	{"/jax/_src/distributed.py", NULL, STAND_MEETING},
 	{"/jax/_src/array.py", NULL, STAND_DEVICE},
@@ -54,6 +62,13 @@ static const struct known {
 	{"/debugpy/", "_do_wait_suspend", STAND_DEBUGGER},
 	{"/IPython/terminal/debugger.py", "interaction", STAND_DEBUGGER},
 	{"/vllm/distributed/device_communicators/shm_broadcast.py", NULL, STAND_IDLE},
+	{"/socket.py", NULL, STAND_SERVICE},
+	{"/ssl.py", NULL, STAND_SERVICE},
+	{"/http/client.py", NULL, STAND_SERVICE},
+	{"/urllib3/", NULL, STAND_SERVICE},
+	{"/httpcore/", NULL, STAND_SERVICE},
+	{"/grpc/", NULL, STAND_SERVICE},
+	{"/zmq/", NULL, STAND_SERVICE},
 	{"/threading.py", "_shutdown", STAND_ENDING},
 	{"/multiprocessing/util.py", "_exit_function", STAND_ENDING},
 	{"/concurrent/futures/thread.py", "_python_exit", STAND_ENDING},
@@ -151,6 +166,14 @@ static bool is_between_tasks(const struct stand *s)
 	       streq(py_bare_name(s->frames->function), "main_loop");
 }
 
+/* Who asks a service does so for something, which tells more: a checkpoint, or what an engine's
+ * worker waits for. What data comes from does not. */
+static bool says_more(const struct stand *s, const struct known *k)
+{
+	return s->kind != STAND_SERVICE ||
+	       (k->kind != STAND_SERVICE && k->kind != STAND_DATA && k->kind != STAND_IMPORTING);
+}
+
 void stand_classify(struct stand *s)
 {
 	s->own = own_frame(s);
@@ -160,9 +183,11 @@ void stand_classify(struct stand *s)
 		const struct known *k = find(&s->frames[i]);
 		bool meets;
 
-		if (!k || is_outer(s, i, k->kind))
+		if (!k || is_outer(s, i, k->kind) || !says_more(s, k))
 			continue;
 		s->kind = k->kind;
+		if (k->kind == STAND_SERVICE)
+			continue;
 		if (k->kind == STAND_COLLECTIVE || k->kind == STAND_MEETING) {
 			meets = k->kind == STAND_MEETING;
 			s->what = called(s, i, &meets);
@@ -177,12 +202,9 @@ void stand_classify(struct stand *s)
 		s->kind = STAND_IDLE;
 }
 
-bool stand_works(const struct stand *s)
-{
-	enum { WORKS_PERCENT = 20 };
+bool stand_works(const struct stand *s) { return s->busy * 100 >= WORKS_PERCENT; }
 
-	return s->busy * 100 >= WORKS_PERCENT;
-}
+bool stand_below_works(const struct stand *s) { return s->busy_below * 100 >= WORKS_PERCENT; }
 
 bool stand_waits(const struct stand *s)
 {

@@ -160,7 +160,24 @@ static void judge_plain(struct inquest *q, const stand_set *wait)
 /* What may take longer than we look, in a job that is well. */
 static bool takes_long(const struct stand *s)
 {
-	return s->kind == STAND_SAVING || s->kind == STAND_COMPILING || s->kind == STAND_IMPORTING;
+	return s->kind == STAND_SAVING || s->kind == STAND_COMPILING ||
+	       s->kind == STAND_IMPORTING || s->kind == STAND_SERVICE;
+}
+
+/* What shows that ranks at one place get on; NULL: nothing does. */
+static const char *gets_on(const struct spot *p)
+{
+	bool stands = true, works = false, below = false;
+
+	for (size_t i = 0; i < p->in.n; i++) {
+		stands &= !p->in.v[i]->moved;
+		works |= stand_works(p->in.v[i]);
+		below |= stand_below_works(p->in.v[i]);
+	}
+	return !stands ? ", and gets on"
+	       : works ? ", and works"
+	       : below ? ", and waits for processes that it started, which work"
+		       : NULL;
 }
 
 /* They are where nobody waits for others, and the others wait for them. */
@@ -169,22 +186,16 @@ static void judge_astray(struct inquest *q, const stand_set *wait)
 	for (size_t i = 0; i < q->spots.n; i++) {
 		const struct spot *p = &q->spots.v[i];
 		const struct stand *s = p->of;
+		const char *on = gets_on(p);
 		struct advice advice;
-		bool stands = true, works = false;
 
 		if (s->unread || stand_waits(s) || is_plain(s))
 			continue;
-		for (size_t k = 0; k < p->in.n; k++) {
-			stands &= !p->in.v[k]->moved;
-			works |= stand_works(p->in.v[k]);
-		}
 		advice_astray(s, wait->v[0], q->a, &advice);
-		inquest_find(q, "STK-001", stands && !works && !takes_long(s) ? ST_FAIL : ST_WARN,
-			     &advice, "%s %s %s%s%s%s", stacks_who(q->a, &p->in), are(&p->in),
+		inquest_find(q, "STK-001", on || takes_long(s) ? ST_WARN : ST_FAIL, &advice,
+			     "%s %s %s%s%s%s", stacks_who(q->a, &p->in), are(&p->in),
 			     stacks_where(q->a, s),
-			     !stands ? ", and gets on"
-			     : works ? ", and works"
-				     : arena_printf(q->a, " and did not move for %s", looked(q)),
+			     on ?: arena_printf(q->a, " and did not move for %s", looked(q)),
 			     inquest_waiters(q, wait), advice.worker);
 		q->odd = q->odd ? q->odd : s;
 	}

@@ -11,7 +11,7 @@ enum { FILE_MAX = 16 << 20 };
 bool process_stat(const char *path, struct process *ret)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	unsigned long long user, system;
+	unsigned long long user, system, of_user, of_system;
 	char line[1024], *p;
 	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 	int parent;
@@ -20,11 +20,12 @@ bool process_stat(const char *path, struct process *ret)
 		return false;
 	line[n] = '\0';
 	p = strrchr(line, ')'); /* the name may hold anything */
-	if (!p || sscanf(p, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &ret->state,
-			 &parent, &user, &system) != 4)
+	if (!p || sscanf(p, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
+			 &ret->state, &parent, &user, &system, &of_user, &of_system) != 6)
 		return false;
 	ret->parent = parent;
 	ret->ticks = user + system;
+	ret->waited = of_user + of_system;
 	return true;
 }
 
@@ -74,6 +75,22 @@ bool process_is_below(const struct processes *all, pid_t pid, pid_t top)
 		pid = p ? p->parent : 0;
 	}
 	return false;
+}
+
+/* One that ends takes its time along to who waited for it: the sum never falls for that. */
+uint64_t processes_below_ticks(const struct processes *all, pid_t top)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct process *p = &all->v[i];
+
+		if (p->pid == top)
+			sum += p->waited;
+		else if (process_is_below(all, p->pid, top))
+			sum += p->ticks + p->waited;
+	}
+	return sum;
 }
 
 bool process_is_python(pid_t pid)

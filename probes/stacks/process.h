@@ -8,7 +8,8 @@
 struct process {
 	pid_t pid, parent;
 	char state;
-	uint64_t ticks; /* of processor time */
+	uint64_t ticks;	 /* of processor time */
+	uint64_t waited; /* ... of its children that it saw end, and of theirs */
 };
 struct processes {
 	struct process *v; /* by pid */
@@ -24,5 +25,8 @@ bool process_is_python(pid_t pid);
 bool process_holds(pid_t pid, const char *file, const char *words);
 /* Is @pid @top, or did that start it, or one that it started? */
 bool process_is_below(const struct processes *all, pid_t pid, pid_t top);
+/* Processor time of all that @top started, and that these started, also of those that have ended.
+ */
+uint64_t processes_below_ticks(const struct processes *all, pid_t top);
 
 #endif

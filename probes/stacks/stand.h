@@ -22,6 +22,7 @@ enum stand_kind {
 	STAND_COMPILING,
 	STAND_IMPORTING,
 	STAND_DEBUGGER, /* at a breakpoint */
+	STAND_SERVICE,	/* asked another program over the network, and waits for its answer */
 	STAND_IDLE,	/* an engine's worker that has nothing to do */
 	STAND_ENDING,	/* its program is over */
 	STAND_ELSEWHERE,
@@ -47,6 +48,7 @@ struct stand {
 	char state;	    /* of its main thread: R S D T t Z */
 	const char *wchan;  /* "" unknown */
 	double busy;	    /* its main thread, of one processor, while it was looked at */
+	double busy_below;  /* ... and the processes that it started, together */
 	bool moved;	    /* ... and its main thread came to another place, or went on working */
 	double seconds;	    /* for which it was looked at */
 	const char *unread; /* why it was not, with what lets us (may be NULL) */
@@ -71,6 +73,8 @@ void stand_classify(struct stand *s);
 bool stand_is_library(const char *file);
 /* Does its main thread compute? */
 bool stand_works(const struct stand *s);
+/* ... or do the processes that it started? */
+bool stand_below_works(const struct stand *s);
 /* Does it wait for other ranks? */
 bool stand_waits(const struct stand *s);
 /* Do both stand at the same place of the program, in the same? */

@@ -44,6 +44,7 @@ static void process_json(cJSON *o, const struct stand *s)
 	json_str(o, "state", *state ? state : NULL);
 	json_str(o, "wchan", *s->wchan ? s->wchan : NULL);
 	json_num(o, "busy", s->busy);
+	json_num(o, "busy_below", s->busy_below);
 	json_num(o, "seconds", s->seconds);
 	json_str(o, "unread", s->unread);
 	json_str(o, "unread_fix", s->unread_fix);
@@ -151,6 +152,7 @@ bool stand_from_json(const cJSON *o, const char *host, struct arena *a, struct s
 	s.state = *json_text(o, "state");
 	s.wchan = copy(a, o, "wchan");
 	s.busy = json_get_num(o, "busy", 0);
+	s.busy_below = json_get_num(o, "busy_below", 0);
 	s.seconds = json_get_num(o, "seconds", 0);
 	s.unread = json_copy(a, o, "unread");
 	s.unread_fix = json_copy(a, o, "unread_fix");

@@ -27,7 +27,7 @@ struct watched {
 	struct stand *s;
 	struct py_process p;
 	struct glance first;
-	uint64_t ticks, switches;
+	uint64_t ticks, below_ticks, switches;
 	bool is_open, has_first;
 	bool moves, own_moves; /* something differed from the first look */
 	unsigned kernel;       /* looks that found it waiting there */
@@ -116,7 +116,7 @@ static void look(struct watched *w, struct arena *kept, bool is_last)
 	}
 }
 
-static void begin(struct watched *w, struct stand *s, struct arena *a)
+static void begin(struct watched *w, struct stand *s, const struct processes *all, struct arena *a)
 {
 	struct process at = {0};
 	struct err e = {0};
@@ -124,6 +124,7 @@ static void begin(struct watched *w, struct stand *s, struct arena *a)
 	*w = (struct watched){.s = s};
 	if (process_stat(thread_path(a, s->pid, "stat"), &at))
 		w->ticks = at.ticks;
+	w->below_ticks = processes_below_ticks(all, s->pid);
 	w->switches = switches_of(a, s->pid);
 	w->is_open = py_open(s->pid, a, &w->p, &e) == 0;
 	if (!w->is_open)
@@ -156,16 +157,24 @@ static bool has_moved(const struct watched *w, bool wakes)
 	}
 }
 
-static void end(struct watched *w, double seconds, struct arena *a)
+/* Of one processor; one that left the tree meanwhile took its time along. */
+static double busy(uint64_t before, uint64_t now, double seconds)
+{
+	return now > before && seconds > 0
+		       ? (double)(now - before) / (double)sysconf(_SC_CLK_TCK) / seconds
+		       : 0;
+}
+
+static void end(struct watched *w, double seconds, const struct processes *all, struct arena *a)
 {
 	struct stand *s = w->s;
 	struct process at = {0};
 
-	if (process_stat(thread_path(a, s->pid, "stat"), &at) && at.ticks >= w->ticks &&
-	    seconds > 0)
-		s->busy = (double)(at.ticks - w->ticks) / (double)sysconf(_SC_CLK_TCK) / seconds;
-	else if (!at.state && !s->unread)
+	if (process_stat(thread_path(a, s->pid, "stat"), &at))
+		s->busy = busy(w->ticks, at.ticks, seconds);
+	else if (!s->unread)
 		s->unread = arena_printf(a, "process %d has ended", (int)s->pid);
+	s->busy_below = busy(w->below_ticks, processes_below_ticks(all, s->pid), seconds);
 	s->seconds = seconds;
 	s->moved = has_moved(w, switches_of(a, s->pid) - w->switches > WAKES * seconds);
 	s->wchan = wchan_of(a, s->pid);
@@ -226,7 +235,9 @@ static void add_workers(struct stand *s, const struct rank_process *r, struct ar
 void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list *ret)
 {
 	struct watched *all = arena_alloc(a, ranks->n * sizeof(*all) + 1);
+	struct processes before, after;
 	uint64_t began = now_ns();
+	double seconds;
 
 	for (size_t i = 0; i < ranks->n; i++)
 		*LIST_ADD(a, ret) = (struct stand){.job = ranks->v[i].job,
@@ -237,8 +248,9 @@ void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list
 						   .is_guessed = ranks->v[i].is_guessed,
 						   .pid = ranks->v[i].pid,
 						   .wchan = ""};
+	processes_read(a, &before);
 	for (size_t i = 0; i < ranks->n; i++)
-		begin(&all[i], &ret->v[i], a);
+		begin(&all[i], &ret->v[i], &before, a);
 	for (int k = 0; k < LOOKS; k++) {
 		bool is_last = k + 1 == LOOKS || interrupt_pending();
 
@@ -250,6 +262,8 @@ void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list
 			break;
 		(void)interrupt_poll(-1, 0, APART_MS);
 	}
+	processes_read(a, &after);
+	seconds = (double)(now_ns() - began) / (double)NS_PER_S;
 	for (size_t i = 0; i < ranks->n; i++) {
 		struct stand *s = &ret->v[i];
 
@@ -259,7 +273,7 @@ void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list
 		if (s->n)
 			s->inner = source_line(a, s->pid, s->frames);
 		stand_classify(s); /* the lines may say more */
-		end(&all[i], (double)(now_ns() - began) / (double)NS_PER_S, a);
+		end(&all[i], seconds, &after, a);
 		add_workers(s, &ranks->v[i], a);
 	}
 }

@@ -14,20 +14,28 @@ static bool judge_host(struct inquest *q, const struct stand *any, const stand_s
 {
 	struct advice advice;
 	stand_set here = {0};
+	const char *only;
 
 	if (any->local_size <= 0 || any->present >= any->local_size)
 		return false;
 	for (size_t i = 0; i < q->all.n; i++)
 		if (is_of_host(q->all.v[i], any))
 			*LIST_ADD(q->a, &here) = q->all.v[i];
+	only = arena_printf(q->a, "of %d ranks%s%s only %d %s there, %s", any->local_size,
+			    any->host ? " on " : "", any->host ?: "", any->present,
+			    any->present == 1 ? "is" : "are", stacks_who(q->a, &here));
 	advice_missing(true, false, &advice);
-	inquest_find(q, "STK-003", ST_FAIL, &advice,
-		     "of %d ranks%s%s only %d %s there, %s; the processes of the others have "
-		     "ended, or not "
-		     "begun%s",
-		     any->local_size, any->host ? " on " : "", any->host ?: "", any->present,
-		     any->present == 1 ? "is" : "are", stacks_who(q->a, &here),
-		     inquest_waiters(q, wait));
+	if (wait->n)
+		inquest_find(q, "STK-003", ST_FAIL, &advice,
+			     "%s; the processes of the others have ended, or not begun%s", only,
+			     inquest_waiters(q, wait));
+	else /* a last checkpoint, an upload, or the way out: one rank ends before another */
+		inquest_find(q, NULL, ST_INFO, &advice,
+			     "%s%s; the others have ended, or not begun, and nobody waits for them",
+			     only,
+			     here.n > 1 ? ""
+					: arena_printf(q->a, ", which is %s",
+						       stacks_where(q->a, here.v[0])));
 	return true;
 }
 

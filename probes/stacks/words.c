@@ -52,6 +52,8 @@ const char *stacks_doing(struct arena *a, const struct stand *s)
 		return "importing modules";
 	case STAND_DEBUGGER:
 		return "at a breakpoint";
+	case STAND_SERVICE:
+		return "waiting for another service";
 	case STAND_IDLE:
 		return "waiting for work";
 	case STAND_ENDING:
@@ -69,7 +71,8 @@ static const char *source(struct arena *a, const struct stand *s)
 	enum { SHOWN = 60 };
 	size_t n = s->line ? strlen(s->line) : 0;
 
-	if (!n || (s->kind != STAND_ELSEWHERE && s->kind != STAND_DEVICE))
+	if (!n ||
+	    (s->kind != STAND_ELSEWHERE && s->kind != STAND_DEVICE && s->kind != STAND_SERVICE))
 		return "";
 	return arena_printf(a, ": %.*s%s", SHOWN, s->line, n > SHOWN ? "..." : "");
 }

@@ -281,6 +281,79 @@ static void who_works_is_not_accused(void **state UNUSED)
 	assert_non_null(strstr(brief(&j), "at a checkpoint"));
 }
 
+/* What it started works: it waits for that, and the others for it. */
+static void who_waits_for_its_own_processes_is_not_accused(void **state UNUSED)
+{
+	static struct py_frame pool[] = {
+		{"Condition.wait", "/usr/lib/python3.12/threading.py", 9},
+		{"Pool.map", "/usr/lib/python3.12/multiprocessing/pool.py", 367},
+		{"prepare", "/home/me/train.py", 11},
+		MAIN};
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce));
+	add(&j, AT(pool))->busy_below = 1.9;
+	assert_string_equal(
+		brief(&j),
+		"rank 1 (pid 101) is in prepare (train.py:11), and waits for processes that it "
+		"started, which work; rank 0 (pid 100) waits in all_reduce (train.py:41)");
+	assert_null(strstr(j.fix, "make every rank come"));
+	put(&j, 1, AT(loading))->busy_below = 1;
+	assert_non_null(strstr(brief(&j), "waiting for data (train.py:30), and waits for"));
+	assert_non_null(strstr(j.fix, "num_workers"));
+}
+
+static void an_answer_from_the_network_is_another_service(void **state UNUSED)
+{
+	static struct py_frame asking[] = {
+		{"SocketIO.readinto", "/usr/lib/python3.12/socket.py", 707},
+		{"HTTPResponse.begin", "/usr/lib/python3.12/http/client.py", 331},
+		{"post", "/opt/lib/python3.12/site-packages/requests/api.py", 115},
+		{"generate", "/home/me/rl.py", 8},
+		MAIN};
+	static struct py_frame uploading[] = {{"SSLSocket.read", "/usr/lib/python3.12/ssl.py", 9},
+					      {"save", TORCH "serialization.py", 440},
+					      MAIN};
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(all_reduce));
+	add(&j, AT(asking));
+	assert_non_null(strstr(brief(&j), "is waiting for another service (rl.py:8) and did not "
+					  "move for 2 s; rank 0"));
+	assert_null(strstr(j.fix, "make every rank come"));
+	put(&j, 1, AT(uploading));
+	assert_non_null(strstr(brief(&j), "at a checkpoint"));
+}
+
+/* One that is through ends before one that saves the last checkpoint. */
+static void whom_nobody_waits_for_may_have_ended(void **state UNUSED)
+{
+	static struct py_frame saving[] = {{"save", TORCH "serialization.py", 440}, MAIN};
+	AUTO(job_done) struct job j = {0};
+	struct stand *s = add(&j, AT(saving));
+
+	s->local_size = s->size = 2;
+	s->present = 1;
+	s->moved = true;
+	assert_null(brief(&j));
+}
+
+/* DDP's buffers go over the network, too. */
+static void buffers_are_a_collective(void **state UNUSED)
+{
+	static struct py_frame buffers[] = {
+		{"DistributedDataParallel._distributed_broadcast_coalesced",
+		 TORCH "nn/parallel/distributed.py", 1900},
+		{"DistributedDataParallel._sync_buffers", TORCH "nn/parallel/distributed.py", 1950},
+		{"step", "/home/me/train.py", 9},
+		MAIN};
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(own));
+	add(&j, AT(buffers));
+	assert_non_null(strstr(brief(&j), "rank 0 (pid 100) is in tokenize"));
+}
+
 static void a_rank_that_is_there_twice_makes_nothing_sure(void **state UNUSED)
 {
 	AUTO(job_done) struct job j = {0};
@@ -387,6 +460,7 @@ static void a_document_brings_it_all(void **state UNUSED)
 	s.size = 8;
 	s.pid = 4711;
 	s.busy = 0.5;
+	s.busy_below = 1.5;
 	s.moved = true;
 	s.line = "for x in loader:";
 	s.threads = 2;
@@ -399,7 +473,8 @@ static void a_document_brings_it_all(void **state UNUSED)
 	cJSON_Delete(o);
 	assert_string_equal(t.host, "node1");
 	assert_true(t.rank == 3 && t.size == 8 && t.pid == 4711 && t.local_size == -1 && t.moved);
-	assert_true(t.busy > 0.49 && t.state == 'S' && t.python == 0x030c && t.threads == 2);
+	assert_true(t.busy > 0.49 && t.busy_below > 1.4 && t.state == 'S' && t.python == 0x030c &&
+		    t.threads == 2);
 	assert_true(stand_same(&s, &t) && t.n == s.n && t.n_workers == 1);
 	assert_string_equal(t.workers[0].own.function, "f");
 	assert_string_equal(t.line, s.line);
@@ -424,6 +499,10 @@ int main(void)
 		cmocka_unit_test(of_each_host_its_own_are_counted),
 		cmocka_unit_test(one_collective_in_two_places_is_one),
 		cmocka_unit_test(who_works_is_not_accused),
+		cmocka_unit_test(who_waits_for_its_own_processes_is_not_accused),
+		cmocka_unit_test(an_answer_from_the_network_is_another_service),
+		cmocka_unit_test(whom_nobody_waits_for_may_have_ended),
+		cmocka_unit_test(buffers_are_a_collective),
 		cmocka_unit_test(a_rank_that_is_there_twice_makes_nothing_sure),
 		cmocka_unit_test(loading_from_a_slow_disk_is_not_stuck),
 		cmocka_unit_test(whose_memory_is_not_ours_is_said),
