@@ -19,6 +19,21 @@ uint64_t peek_pointer(pid_t pid, uint64_t at)
 	return peek(pid, at, &v, sizeof(v)) ? v : 0;
 }
 
+bool peek_text(pid_t pid, uint64_t at, char *to, size_t n)
+{
+	enum { PART = 256 }; /* a page ends where one of them does */
+
+	for (size_t have = 0, part; have < n; have += part) {
+		part = PART - (at + have) % PART;
+		part = part < n - have ? part : n - have;
+		if (!peek(pid, at + have, to + have, part))
+			return false;
+		if (memchr(to + have, '\0', part))
+			return true;
+	}
+	return false;
+}
+
 int peek_allowed(pid_t pid, uint64_t at, struct err *e)
 {
 	char byte;

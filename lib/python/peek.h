@@ -14,6 +14,8 @@
 bool peek(pid_t pid, uint64_t at, void *to, size_t n);
 /* A pointer, or 0. */
 uint64_t peek_pointer(pid_t pid, uint64_t at);
+/* A string of less than @n bytes, with its end; false: a longer one, or none. */
+bool peek_text(pid_t pid, uint64_t at, char *to, size_t n);
 /* May we read it at all? With what lets us, where not. */
 int peek_allowed(pid_t pid, uint64_t at, struct err *e) MUST_CHECK;
 

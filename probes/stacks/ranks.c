@@ -4,6 +4,7 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/lineage.h"
+#include "lib/python/runtime.h"
 #include "lib/python/stack.h"
 #include "probes/stacks/spawned.h"
 #include "probes/stacks/titled.h"
@@ -64,23 +65,39 @@ bool job_is_at_home(const char *job)
 	return strstr(job, "127.0.0.") || strstr(job, "localhost") || strstr(job, "::1");
 }
 
+/* False: they say of no rank. */
+static bool read_world(const char *text, size_t n, struct arena *scratch, struct world *ret)
+{
+	struct environment env = {.text = text, .n = n};
+
+	world_from_env(get, &env, scratch, ret);
+	return ret->launcher != LAUNCHER_NONE && ret->rank >= 0 && !ret->trouble;
+}
+
+/* What it was started with; or, of a Python, what it has now: setproctitle overwrites the one, and
+ * ranks that were forked get theirs in os.environ. */
 static void consider(struct search *s, pid_t pid)
 {
 	AUTO(arena_done) struct arena scratch = {0};
-	struct environment env = {0};
 	struct candidate c = {.pid = pid};
 	struct err e = {0};
+	const char *now;
 	char *text;
+	size_t n;
 
 	if (file_read(arena_printf(&scratch, "/proc/%d/environ", (int)pid), ENV_MAX, &scratch,
-		      &text, &env.n, &e)) {
+		      &text, &n, &e)) {
 		s->ret->foreign += errno == EACCES || errno == EPERM;
 		return;
 	}
-	env.text = text;
-	world_from_env(get, &env, &scratch, &c.w);
-	if (c.w.launcher == LAUNCHER_NONE || c.w.rank < 0 || c.w.trouble)
-		return;
+	if (!read_world(text, n, &scratch, &c.w)) {
+		if (!process_holds(pid, "maps", "python"))
+			return;
+		now = py_environ(pid, &scratch, &n);
+		c.w = (struct world){0};
+		if (!read_world(now, n, &scratch, &c.w))
+			return;
+	}
 	c.is_python = process_is_python(pid);
 	c.job = job_of(s->a, pid, &c.w);
 	*LIST_ADD(s->a, &s->found) = c;

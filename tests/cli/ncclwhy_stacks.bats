@@ -274,6 +274,44 @@ END
     [[ $output == *"rank 0 (pid $(cat pids)) is in all_reduce (train.py:11)"* ]]
 }
 
+@test "ranks whose variables were set after they began, or lie under a title, have them" {
+    cat >later.py <<'END'
+import os, sys
+for rank in range(2):
+    if os.fork() == 0:
+        break
+else:
+    os.wait()
+    sys.exit()
+os.environ.update(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2",
+                  MASTER_ADDR="127.0.0.1", MASTER_PORT="29517")
+exec(compile(open("train.py").read(), "train.py", "exec"))
+END
+    cat >titled.py <<'END'
+import ctypes, os
+if os.environ["RANK"] == "0":
+    for name, value in list(os.environ.items()):
+        os.environ[name] = value  # a copy of its own
+    begin, end = map(int, open("/proc/self/stat").read().rsplit(")", 1)[1].split()[47:49])
+    ctypes.memset(begin, 0, end - begin)
+exec(compile(open("train.py").read(), "train.py", "exec"))
+END
+    env -u RANK -u WORLD_SIZE /usr/bin/python3 later.py astray 3>&- &
+    echo $! >>pids
+    wait_for 20 test -e at.0
+    wait_for 20 test -e at.1
+    below 1
+    [[ $output == *"rank 1 (pid "*") is in load (train.py:7"*"; rank 0 (pid "*") waits in all_reduce (train.py:11)"* ]]
+    teardown
+    rm pids at.*
+    rank 0 2 2 /usr/bin/python3 titled.py astray
+    rank 1 2 2 /usr/bin/python3 titled.py astray
+    wait_for 20 test -e at.0
+    wait_for 20 test -e at.1
+    below 1
+    [[ $output == *"rank 1 (pid "*") is in load (train.py:7"*"; rank 0 (pid $(sed -n 1p pids)) waits in all_reduce (train.py:11)"*"2 ranks of 1 job"* ]]
+}
+
 @test "hosts: each is asked for its own, one that has no rank, and one that does not answer" {
     ((EUID == 0)) || skip "namespaces of processes are root's"
     cat >rsh <<'END'
