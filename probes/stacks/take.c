@@ -5,6 +5,7 @@
 #include "lib/core/text.h"
 #include "lib/core/units.h"
 #include "probes/stacks/process.h"
+#include "probes/stacks/veil.h"
 
 enum {
 	LOOKS = 11,
@@ -13,6 +14,7 @@ enum {
 	MOST_WORKERS = 16,
 	WAKES = 20 /* in a second, at most, of one that waits */,
 	SOURCE_MAX = 8 << 20,
+	LINE_MOST = 4096,
 	LINE_SHOWN = 120
 };
 
@@ -205,8 +207,11 @@ static const char *source_line(struct arena *a, pid_t pid, const struct py_frame
 		return NULL;
 	at += strspn(at, " \t");
 	end = at + strcspn(at, "\r\n");
-	end = end > at + LINE_SHOWN ? at + LINE_SHOWN : end;
-	return end > at ? arena_strndup(a, at, (size_t)(end - at)) : NULL;
+	end = end > at + LINE_MOST ? at + LINE_MOST : end;
+	return end > at ? arena_printf(
+				  a, "%.*s", LINE_SHOWN,
+				  veil(&scratch, arena_strndup(&scratch, at, (size_t)(end - at))))
+			: NULL;
 }
 
 static void add_workers(struct stand *s, const struct rank_process *r, struct arena *a)

@@ -1,6 +1,7 @@
 /* Who waits for whom, by where ranks stand. */
 #include "lib/report/json.h"
 #include "probes/stacks/judge.h"
+#include "probes/stacks/veil.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -449,6 +450,29 @@ static void a_number_comes_from_the_gpu(void **state UNUSED)
 	assert_int_equal(s.kind, STAND_DEVICE);
 }
 
+static void keys_in_a_source_line_are_not_shown(void **state UNUSED)
+{
+	static const struct {
+		const char *line, *shown;
+	} all[] = {
+		{"f(h={\"Authorization\": \"Bearer hf_AbCdEf0123456789\"})",
+		 "f(h={\"Authorization\": \"... ...\"})"},
+		{"login(token='abc/def')", "login(token='...')"},
+		{"get(\"https://h/?key=abc&n=3\")", "get(\"https://h/?key=...&n=3\")"},
+		{"g('sk-proj-0123456789abcdef', 1)", "g('...', 1)"},
+		{"connect(password=f\"{who}pw\", port=1)", "connect(password=f\"...\", port=1)"},
+		{"post('https://u:0123456789abcdef0@h/x", "post('https://u:...@h/x"},
+		{"x = d[key]; y = load(\"/data/imagenet/train_set_of_all\", token=token)",
+		 "x = d[key]; y = load(\"/data/imagenet/train_set_of_all\", token=token)"},
+		{"time.sleep(600)  # don't wait", "time.sleep(600)  # don't wait"},
+		{"", ""},
+	};
+	AUTO(arena_done) struct arena a = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		assert_string_equal(veil(&a, all[i].line), all[i].shown);
+}
+
 static void a_document_brings_it_all(void **state UNUSED)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -509,6 +533,7 @@ int main(void)
 		cmocka_unit_test(a_programs_own_frame_is_found),
 		cmocka_unit_test(what_runs_a_program_is_not_what_it_does),
 		cmocka_unit_test(a_number_comes_from_the_gpu),
+		cmocka_unit_test(keys_in_a_source_line_are_not_shown),
 		cmocka_unit_test(a_document_brings_it_all),
 	};
 
