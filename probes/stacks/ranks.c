@@ -209,6 +209,26 @@ static void collect(struct search *s)
 	s->ret->no_python = ranks.n ? 0 : s->found.n;
 }
 
+bool ranks_have(const struct rank_processes *r, const struct processes *all, pid_t pid)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (process_is_below(all, pid, r->v[i].pid))
+			return true;
+	return false;
+}
+
+void ranks_add(struct rank_processes *r, struct arena *a, const struct rank_process *more, size_t n)
+{
+	struct rank_process *v = arena_alloc(a, (r->n + n) * sizeof(*v) + 1);
+
+	if (r->n)
+		memcpy(v, r->v, r->n * sizeof(*v));
+	if (n)
+		memcpy(v + r->n, more, n * sizeof(*v));
+	r->v = v;
+	r->n += n;
+}
+
 void ranks_find(pid_t below, struct arena *a, struct rank_processes *ret)
 {
 	struct search s = {.a = a, .ret = ret};
@@ -219,8 +239,6 @@ void ranks_find(pid_t below, struct arena *a, struct rank_processes *ret)
 		consider(&s, s.all.v[i].pid);
 	collect(&s);
 	select_below(&s, below);
-	if (!ret->n)
-		ranks_titled(&s.all, below, a, ret);
-	if (!ret->n)
-		ranks_spawned(&s.all, below, a, ret);
+	ranks_titled(&s.all, below, a, ret);
+	ranks_spawned(&s.all, below, a, ret);
 }

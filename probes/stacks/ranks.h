@@ -3,15 +3,17 @@
 /*
  * Which processes of this host are ranks of a job: those that a launcher gave
  * a rank (lib/cluster/world.h) and that are Python, the innermost launcher's;
- * what they started themselves, DataLoaders' workers, are theirs. Where there
- * are none: an engine's workers, by the titles that they gave themselves
- * (titled.h), or children that torch.multiprocessing spawned, which got theirs
- * as an argument that nobody else sees, in the order of their numbers.
+ * what they started themselves, DataLoaders' workers, are theirs. Beside these:
+ * an engine's workers, by the titles that they gave themselves (titled.h), and
+ * children that torch.multiprocessing spawned, which got theirs as an argument
+ * that nobody else sees, in the order of their numbers (spawned.h).
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
 
 #include <sys/types.h>
+
+struct processes;
 
 struct rank_process {
 	pid_t pid;
@@ -31,6 +33,12 @@ struct rank_processes {
 
 /* Is the job's master on loopback? Then other hosts may have one that is called alike. */
 bool job_is_at_home(const char *job);
+
+/* Is it one of them, or did one of them start it? */
+bool ranks_have(const struct rank_processes *r, const struct processes *all, pid_t pid);
+/* To those that were found: more of them. */
+void ranks_add(struct rank_processes *r, struct arena *a, const struct rank_process *more,
+	       size_t n);
 
 /* @below: only this process and those that it started, the first of which that are Python are taken
  * though they have no rank; 0: all of this host. */

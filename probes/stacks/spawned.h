@@ -4,8 +4,9 @@
 #include "probes/stacks/process.h"
 #include "probes/stacks/ranks.h"
 
-/* Children of one process that torch.multiprocessing spawned and that use torch; of @below, where
- * it is not 0, whatever they use, or else its first Python alone. */
+/* Children of a process that torch.multiprocessing spawned and that use torch, each with its
+ * siblings; of @below, where it is not 0, whatever they use. Where nobody is a rank there, it is
+ * its first Python alone. */
 void ranks_spawned(const struct processes *all, pid_t below, struct arena *a,
 		   struct rank_processes *ret);
 

@@ -140,7 +140,7 @@ static int rank_of(const struct titled *t, size_t place)
 static void add_engine(const titled_list *found, const struct titled *first, struct arena *a,
 		       struct rank_processes *ret)
 {
-	struct rank_process *v = ret->v + ret->n;
+	struct rank_process *v = arena_alloc(a, found->n * sizeof(*v));
 	size_t n = 0;
 	int size = 0;
 
@@ -164,7 +164,7 @@ static void add_engine(const titled_list *found, const struct titled *first, str
 		v[i].size = size;
 		v[i].present = (int)n;
 	}
-	ret->n += n;
+	ranks_add(ret, a, v, n);
 }
 
 void ranks_titled(const struct processes *all, pid_t below, struct arena *a,
@@ -173,13 +173,13 @@ void ranks_titled(const struct processes *all, pid_t below, struct arena *a,
 	titled_list found = {0};
 
 	for (size_t i = 0; i < all->n && !interrupt_pending(); i++)
-		if (!below || process_is_below(all, all->v[i].pid, below))
+		if ((!below || process_is_below(all, all->v[i].pid, below)) &&
+		    !ranks_have(ret, all, all->v[i].pid))
 			consider(&all->v[i], a, &found);
 	leave_cores_out(all, &found);
 	if (!found.n)
 		return;
 	qsort(found.v, found.n, sizeof(*found.v), by_place);
-	ret->v = arena_alloc(a, found.n * sizeof(*ret->v));
 	for (size_t i = 0; i < found.n; i++) {
 		bool is_first = true;
 

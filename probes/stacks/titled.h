@@ -8,7 +8,8 @@
 #include "probes/stacks/process.h"
 #include "probes/stacks/ranks.h"
 
-/* Of @below and those that it started, where it is not 0. Nothing is added where there is none. */
+/* Of @below and those that it started, where it is not 0. Those that are ranks already are not
+ * taken. */
 void ranks_titled(const struct processes *all, pid_t below, struct arena *a,
 		  struct rank_processes *ret);
 

@@ -268,6 +268,21 @@ END
     [[ $output == *"ranks 0 and 1 are in work (spawn.py:4"* ]]
     teardown
     rm pids at.*
+    /usr/bin/python3 spawn.py 3>&- & # two jobs, and one that has variables
+    echo $! >>pids
+    wait_for 20 test -e at.0
+    wait_for 20 test -e at.1
+    rm at.*
+    /usr/bin/python3 spawn.py 3>&- &
+    echo $! >>pids
+    wait_for 20 test -e at.0
+    wait_for 20 test -e at.1
+    rm at.*
+    job 2 plain
+    below 0
+    [[ $output == *"ranks 0 and 1 are in work (spawn.py:4"*"ranks 0 and 1 are in work (spawn.py:4"*"6 ranks of 3 jobs"* ]]
+    teardown
+    rm pids at.*
     rank x x x env -u RANK -u WORLD_SIZE -u LOCAL_RANK /usr/bin/python3 train.py plain
     wait_for 20 test -e at.0
     run -0 --separate-stderr "$why" --stacks="$(cat pids)"
