@@ -62,6 +62,8 @@ static const struct known {
 	{"/debugpy/", "_do_wait_suspend", STAND_DEBUGGER},
 	{"/IPython/terminal/debugger.py", "interaction", STAND_DEBUGGER},
 	{"/vllm/distributed/device_communicators/shm_broadcast.py", NULL, STAND_IDLE},
+	{"/vllm/v1/engine/core.py", "_process_input_queue", STAND_IDLE},
+	{"/sglang/srt/managers/", "maybe_sleep", STAND_IDLE},
 	{"/socket.py", NULL, STAND_SERVICE},
 	{"/ssl.py", NULL, STAND_SERVICE},
 	{"/http/client.py", NULL, STAND_SERVICE},
@@ -200,6 +202,17 @@ void stand_classify(struct stand *s)
 		s->kind = STAND_DEVICE;
 	else if (s->kind == STAND_ELSEWHERE && is_between_tasks(s))
 		s->kind = STAND_IDLE;
+}
+
+bool stand_may_be_idle(const struct stand *s)
+{
+	if (s->kind == STAND_IDLE)
+		return true;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_file(s->frames[i].file, "/sglang/srt/managers/") &&
+		    streq(py_bare_name(s->frames[i].function), "recv_requests"))
+			return true;
+	return false;
 }
 
 bool stand_works(const struct stand *s) { return s->busy * 100 >= WORKS_PERCENT; }

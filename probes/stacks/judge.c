@@ -257,16 +257,9 @@ static void judge_alike(struct inquest *q, const stand_set *wait)
 {
 	const struct spot *p = &q->spots.v[0];
 	struct advice advice;
-	stand_set going = {0}, idle = {0};
+	stand_set going = {0};
 
 	inquest_select(q, moves, &going);
-	inquest_select(q, is_idle, &idle);
-	if (idle.n == q->all.n) {
-		inquest_find(q, NULL, ST_PASS, &(struct advice){.subject = "ranks"},
-			     "%s: nobody asks for any, or who hands it out hangs itself",
-			     stacks_waiters(q->a, &idle));
-		return;
-	}
 	if (wait->n == q->all.n && q->spots.n == 1) {
 		advice_together(p->of, q->all.n, q->a, &advice);
 		inquest_find(q, "STK-006", ST_WARN, &advice,
@@ -286,9 +279,25 @@ static void judge_alike(struct inquest *q, const stand_set *wait)
 			     looked(q));
 }
 
+/* Where one waits for work, and all others do, or wait for it to hand some on. */
+static bool judge_idle(struct inquest *q)
+{
+	stand_set idle = {0}, rest = {0};
+
+	inquest_select(q, is_idle, &idle);
+	inquest_select(q, stand_may_be_idle, &rest);
+	if (!idle.n || rest.n < q->all.n)
+		return false;
+	inquest_find(q, NULL, ST_PASS, &(struct advice){.subject = "ranks"},
+		     "%s: nobody asks for any, or who hands it out hangs itself",
+		     stacks_waiters(q->a, &idle));
+	return true;
+}
+
 static void judge(struct inquest *q)
 {
 	stand_set wait = {0}, blind = {0};
+	bool idle;
 
 	find_spots(q);
 	there_twice(q);
@@ -296,12 +305,13 @@ static void judge(struct inquest *q)
 	inquest_select(q, waits, &wait);
 	inquest_select(q, stand_is_unread, &blind);
 	judge_plain(q, &wait);
-	if (!q->odd && wait.n)
+	idle = !q->odd && judge_idle(q);
+	if (!q->odd && !idle && wait.n)
 		judge_astray(q, &wait);
-	if (!q->odd)
+	if (!q->odd && !idle)
 		judge_order(q);
 	there_missing(q, &wait);
-	if (!q->odd && blind.n < q->all.n)
+	if (!q->odd && !idle && blind.n < q->all.n)
 		judge_alike(q, &wait);
 	q->odd = q->odd ? q->odd : q->all.v[0];
 }

@@ -71,6 +71,8 @@ typedef LIST(struct stand) stand_list;
 void stand_classify(struct stand *s);
 /* Is the file of what came with Python, or was installed? */
 bool stand_is_library(const char *file);
+/* Does it wait for work, or for an engine's first rank to hand on what that got? */
+bool stand_may_be_idle(const struct stand *s);
 /* Does its main thread compute? */
 bool stand_works(const struct stand *s);
 /* ... or do the processes that it started? */

@@ -450,6 +450,32 @@ static void a_number_comes_from_the_gpu(void **state UNUSED)
 	assert_int_equal(s.kind, STAND_DEVICE);
 }
 
+/* SGLang's first rank sleeps, and the others wait for what it hands on. */
+static void an_engine_without_work_is_well(void **state UNUSED)
+{
+	static struct py_frame sleeping[] = {
+		{"Poller.poll", "/opt/lib/python3.12/site-packages/zmq/sugar/poll.py", 106},
+		{"IdleSleeper.maybe_sleep",
+		 "/opt/lib/python3.12/site-packages/sglang/srt/managers/scheduler.py", 200},
+		{"launch", "/home/me/serve.py", 3}};
+	static struct py_frame taking[] = {
+		IN("broadcast"),
+		{"broadcast_pyobj", "/opt/lib/python3.12/site-packages/sglang/srt/utils.py", 900},
+		{"Scheduler.recv_requests",
+		 "/opt/lib/python3.12/site-packages/sglang/srt/managers/scheduler.py", 800},
+		{"launch", "/home/me/serve.py", 3}};
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(sleeping));
+	add(&j, AT(taking));
+	assert_null(brief(&j));
+	put(&j, 0, AT(own)); /* it hangs itself */
+	assert_non_null(strstr(brief(&j), "rank 0 (pid 100) is in tokenize"));
+	put(&j, 0, AT(sleeping));
+	put(&j, 1, AT(all_reduce)); /* has work */
+	assert_non_null(strstr(brief(&j), "rank 0 (pid 100) is waiting for work"));
+}
+
 static void keys_in_a_source_line_are_not_shown(void **state UNUSED)
 {
 	static const struct {
@@ -533,6 +559,7 @@ int main(void)
 		cmocka_unit_test(a_programs_own_frame_is_found),
 		cmocka_unit_test(what_runs_a_program_is_not_what_it_does),
 		cmocka_unit_test(a_number_comes_from_the_gpu),
+		cmocka_unit_test(an_engine_without_work_is_well),
 		cmocka_unit_test(keys_in_a_source_line_are_not_shown),
 		cmocka_unit_test(a_document_brings_it_all),
 	};
