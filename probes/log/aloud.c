@@ -2,24 +2,46 @@
 
 #include "lib/core/fix.h"
 #include "lib/core/log.h"
+#include "lib/core/text.h"
 #include "probes/log/tell.h"
 #include "probes/stacks/stacks.h"
 
 /* What the log does not say: where do the processes of the command stand? */
-static void say_stacks(pid_t pid, struct arena *a)
-{
-	const char *fix = NULL, *brief = pid ? stacks_brief_of(pid, a, &fix) : NULL;
+struct standing {
+	bool was_looked_at;
+	const char *wrong, *fix;
+};
 
-	if (!brief)
-		return;
-	log_say("%s", brief);
-	if (fix)
-		log_say("%s %s", fix_mark(fix), fix_text(fix));
+static void say_stalled(const char *brief, const struct standing *at, struct arena *a)
+{
+	log_warn("no output for a while%s",
+		 brief		     ? arena_printf(a, ": %s", brief)
+		 : at->wrong	     ? ""
+		 : at->was_looked_at ? ", and nothing is wrong with where its ranks stand"
+				     : ", and no cause is known yet: ncclwhy --stacks says "
+				       "where each rank stands, --live asks NCCL");
 }
 
-void aloud_quiet(struct why *w, bool stalled, pid_t pid, void *arg)
+/* Again only where it is not what was said before. */
+static void say_stacks(struct aloud *l, unsigned stalls, const struct standing *at)
+{
+	uint32_t now = at->wrong ? text_hash(0, at->wrong) : 0;
+
+	if (stalls > 1 && now == l->stood)
+		return;
+	l->stood = now;
+	if (at->wrong)
+		log_say("%s", at->wrong);
+	else if (stalls > 1 && at->was_looked_at)
+		log_say("nothing is wrong any more with where its ranks stand");
+	if (at->fix)
+		log_say("%s %s", fix_mark(at->fix), fix_text(at->fix));
+}
+
+void aloud_quiet(struct why *w, unsigned stalls, pid_t pid, void *arg)
 {
 	AUTO(arena_done) struct arena a = {0};
+	struct standing at = {0};
 	struct aloud *l = arg;
 	struct explanation x;
 	const char *brief, *fix = NULL;
@@ -28,17 +50,15 @@ void aloud_quiet(struct why *w, bool stalled, pid_t pid, void *arg)
 	explain(w, &a, &x);
 	brief = tell_briefly(w, &x, &a, &fix);
 	is_new = brief && l->told != x.causes.v[0].sig->id;
-	if (stalled)
-		log_warn("no output for a while%s",
-			 brief ? arena_printf(&a, ": %s", brief)
-			       : ", and no cause is known yet: ncclwhy --stacks says where each "
-				 "rank stands, --live asks NCCL");
+	at.was_looked_at = stalls && pid && stacks_brief_of(pid, &a, &at.wrong, &at.fix);
+	if (stalls == 1)
+		say_stalled(brief, &at, &a);
 	else if (is_new)
 		log_say("%s", brief);
-	if (fix && (stalled || is_new))
+	if (fix && (stalls == 1 || is_new))
 		log_say("%s", fix);
-	if (stalled)
-		say_stacks(pid, &a);
+	if (stalls)
+		say_stacks(l, stalls, &at);
 	if (brief)
 		l->told = x.causes.v[0].sig->id;
 }

@@ -2,7 +2,7 @@
 #define PROBES_LOG_ALOUD_H
 /*
  * What is said on stderr while a command runs or a log grows: a cause once it is sure, and at every
- * stall what is known, with where the ranks of the command stand.
+ * stall what is known, with where the ranks of the command stand; while it goes on, what changed.
  */
 #include "probes/log/why.h"
 
@@ -10,8 +10,9 @@
 
 struct aloud {
 	const char *told; /* the id that was said last */
+	uint32_t stood;	  /* what was said of the ranks last; 0: that they are well */
 };
 /* source_watch.quiet; its argument is a struct aloud. */
-void aloud_quiet(struct why *w, bool stalled, pid_t pid, void *arg);
+void aloud_quiet(struct why *w, unsigned stalls, pid_t pid, void *arg);
 
 #endif

@@ -263,11 +263,11 @@ static void maybe_tell(struct why *w, const struct source_watch *watch, uint64_t
 
 	if (!*told_quiet && silent >= QUIET_MS * NS_PER_MS) {
 		*told_quiet = true;
-		watch->quiet(w, false, 0, watch->arg);
+		watch->quiet(w, 0, 0, watch->arg);
 	}
 	if (!*told_stall && watch->stall_ns && silent >= watch->stall_ns) {
 		*told_stall = true;
-		watch->quiet(w, true, 0, watch->arg);
+		watch->quiet(w, 1, 0, watch->arg);
 	}
 }
 

@@ -28,8 +28,9 @@ int source_refused(const char *path, struct err *e);
 /* What a source that goes on reports while it does. */
 struct source_watch {
 	uint64_t stall_ns; /* 0: never */
-	/* @pid: of the command that is run; 0: there is none */
-	void (*quiet)(struct why *w, bool stalled, pid_t pid, void *arg);
+	/* @stalls: 0: it pauses; 1: it has said nothing for that long; 2: for twice, 3: for four
+	 * times as long, ... @pid: of the command that is run; 0: there is none */
+	void (*quiet)(struct why *w, unsigned stalls, pid_t pid, void *arg);
 	void *arg;
 };
 

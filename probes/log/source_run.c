@@ -143,12 +143,13 @@ static bool is_open(const struct strand *c, size_t n)
 	return any;
 }
 
-/* Until the command's output ends; what it left behind may hold that for a moment only. */
+/* Until the command's output ends; what it left behind may hold that for a moment only. Who goes
+ * on in silence is looked at again, each time after twice as long. */
 static void attend(struct why *w, struct strand *c, size_t n, struct running *r,
 		   const struct source_watch *watch)
 {
 	uint64_t last_ns = now_ns();
-	bool told = false;
+	unsigned stalls = 0; /* that were said, of this silence */
 
 	while (is_open(c, n)) {
 		struct pollfd p[2] = {{.fd = -1}, {.fd = -1}};
@@ -157,7 +158,7 @@ static void attend(struct why *w, struct strand *c, size_t n, struct running *r,
 			p[i] = (struct pollfd){.fd = c[i].pipe.ours, .events = POLLIN};
 		if (poll(p, n, STEP_MS) > 0) {
 			last_ns = now_ns();
-			told = false;
+			stalls = 0;
 			for (size_t i = 0; i < n; i++)
 				if (p[i].revents)
 					(void)pump(&c[i]);
@@ -169,9 +170,8 @@ static void attend(struct why *w, struct strand *c, size_t n, struct running *r,
 			return;
 		if (r->ended && relay_told())
 			return;
-		if (!told && watch->stall_ns && now_ns() - last_ns >= watch->stall_ns) {
-			told = true;
-			watch->quiet(w, true, r->pid, watch->arg);
+		if (watch->stall_ns && now_ns() - last_ns >= watch->stall_ns << stalls) {
+			watch->quiet(w, ++stalls, r->pid, watch->arg);
 		}
 	}
 	while (!r->ended) {

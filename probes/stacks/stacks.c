@@ -55,16 +55,17 @@ int stacks_here(pid_t below, struct report *r, struct err *e)
 	return 0;
 }
 
-const char *stacks_brief_of(pid_t below, struct arena *a, const char **ret_fix)
+bool stacks_brief_of(pid_t below, struct arena *a, const char **ret, const char **ret_fix)
 {
 	struct rank_processes ranks;
 	stand_list all = {0};
 
 	ranks_find(below, a, &ranks);
 	if (!ranks.n)
-		return NULL;
+		return false;
 	stands_take(&ranks, a, &all);
-	return stacks_brief(&all, a, ret_fix);
+	*ret = stacks_brief(&all, a, ret_fix);
+	return true;
 }
 
 static void gather(const struct answers *from, struct arena *a, stand_list *ret)

@@ -12,9 +12,9 @@
  * are none. */
 int stacks_here(pid_t below, struct report *r, struct err *e) MUST_CHECK;
 
-/* What is wrong with what @below started, in a sentence, and what helps (a fix, may be NULL); NULL:
- * nothing that is known. It takes two seconds. */
-const char *stacks_brief_of(pid_t below, struct arena *a, const char **ret_fix);
+/* What is wrong with what @below started, in a sentence (NULL: nothing that is known), and what
+ * helps (a fix, may be NULL). False: there is no rank. It takes two seconds. */
+bool stacks_brief_of(pid_t below, struct arena *a, const char **ret, const char **ret_fix);
 
 int stacks_hosts(const struct there *q, struct report *r, struct err *e) MUST_CHECK;
 

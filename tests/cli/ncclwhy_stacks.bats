@@ -381,6 +381,31 @@ END
     wait "$mine" || true
 }
 
+@test "a command that is silent while it is well, and hangs later, is told then" {
+    cat >silent.py <<'END'
+import os
+n = 0
+print("go", flush=True)
+while not os.path.exists("hang"):
+    n += 1
+exec(compile(open("train.py").read(), "train.py", "exec"))
+END
+    cat >stall.sh <<'END'
+for r in 0 1; do
+    RANK=$r WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 /usr/bin/python3 silent.py astray &
+    echo $! >>pids
+done
+wait
+END
+    "$why" --stall 2s -- sh stall.sh >said 2>&1 3>&- &
+    local mine=$!
+    wait_for 40 grep -q 'no output for a while, and nothing is wrong with where its ranks stand' said
+    touch hang
+    wait_for 40 grep -q 'rank 1 (pid .*) is in load (train.py:7.*rank 0 (pid .*) waits in all_reduce' said
+    teardown
+    wait "$mine" || true
+}
+
 @test "nothing to look at, and wrong words, are said" {
     sleep 600 3>&- &
     echo $! >>pids
