@@ -18,6 +18,7 @@
  */
 #include "lib/cluster/launch.h"
 #include "lib/core/opt.h"
+#include "lib/net/token.h"
 
 #define WHERE_NOT_GIVEN UINT64_MAX
 
@@ -41,7 +42,8 @@ extern const struct opt where_rows[WHERE_NROWS];
 /* Of a command's man page. */
 #define WHERE_ENVIRONMENT                                                                          \
 	"WINDSOCK_TOKEN Under another launcher: the code that ranks show each other, the same "    \
-	"for all of them. --require-token lets nobody in without it.\n"
+	"for all of them, which " TOKEN_RECIPE " makes. --require-token lets nobody in without "   \
+	"it.\n"
 #define WHERE_DEFAULTS                                                                             \
 	{                                                                                          \
 		.rank = WHERE_NOT_GIVEN, .size = WHERE_NOT_GIVEN                                   \

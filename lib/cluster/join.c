@@ -49,12 +49,15 @@ static int take_code(char *const *words, int n, char *ret, struct err *e)
 	return err_hint(e, "paste the whole line that --serve printed");
 }
 
-/* Groups of four letters: a code, or most of one, where an address belongs. */
+/* Groups of four letters (a code, or most of one) or hexadecimal digits where an address belongs.
+ */
 bool join_is_code(const char *text)
 {
 	enum { GROUP = 4, ENOUGH = 5 };
 	size_t groups = 0;
 
+	if (token_is_hex(text))
+		return true;
 	for (;; text++) {
 		size_t n = strspn(text,
 				  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");

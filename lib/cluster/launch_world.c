@@ -81,12 +81,15 @@ static int foreign_token(struct meeting *m, struct err *e)
 		m->sealed = true;
 		if (token_parse(code, &m->token, e) == 0)
 			return 0;
-		return err_hint(e, "WINDSOCK_TOKEN takes the same code on every rank");
+		return err_hint(
+			e, "WINDSOCK_TOKEN takes the same code on every rank: what `" TOKEN_RECIPE
+			   "` prints once");
 	}
 	if (!m->o->require_token)
 		return 0;
 	err_set(e, ERR_USAGE, "--require-token, and WINDSOCK_TOKEN is not set");
-	return err_hint(e, "export the same WINDSOCK_TOKEN to every rank");
+	return err_hint(e, "export the same WINDSOCK_TOKEN to every rank: what `" TOKEN_RECIPE
+			   "` prints once");
 }
 
 /* The server's ports: the master's and those behind it, or from beside it where it is taken. */

@@ -10,6 +10,7 @@
 enum { LETTERS = 28, GROUP = 4, CRC_BITS = 12, CRC_START = 0xfff, CRC_POLYNOMIAL = 0x80f };
 
 static const char alphabet[] = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"; /* no 0 O, no 1 I */
+static const char between[] = " -\t\r\n";
 
 /* The token with its check behind it: 17.5 bytes. */
 struct coded {
@@ -83,15 +84,36 @@ static int refuse(struct err *e, const char *why)
 	return err_hint(e, "copy the whole line again that the first machine printed");
 }
 
+static bool from_hex(const char *code, struct token *ret)
+{
+	size_t n;
+
+	return !sodium_hex2bin(ret->bytes, sizeof(ret->bytes), code, strlen(code), between, &n,
+			       NULL) &&
+	       n == sizeof(ret->bytes);
+}
+
+bool token_is_hex(const char *code)
+{
+	AUTO(token_wipe) struct token t;
+
+	return from_hex(code, &t);
+}
+
 int token_parse(const char *code, struct token *ret, struct err *e)
 {
 	AUTO(coded_wipe) struct coded c = {0}, check;
+	AUTO(token_wipe) struct token hex;
 	unsigned n = 0;
 
+	if (from_hex(code, &hex)) {
+		*ret = hex;
+		return 0;
+	}
 	for (; *code; code++) {
 		int v = value_of(*code);
 
-		if (strchr(" -\t\r\n", *code))
+		if (strchr(between, *code))
 			continue;
 		if (v < 0)
 			return refuse(e, "it holds a character that no code has");

@@ -73,6 +73,26 @@ load launch.sh
     on 0 pkill -f create_server
 }
 
+@test "the token that the Kubernetes job's line makes is taken by every rank, and another one is not" {
+    # shellcheck disable=SC2016 # as it stands there
+    make=$(sed -n 's/.*--from-literal=token="$(\(.*\))"$/\1/p' "$ROOT/scripts/kubernetes/job.yaml")
+    [ -n "$make" ]
+    type -t "${make%% *}" || skip "no ${make%% *} here"
+    WINDSOCK_TOKEN=$(sh -c "$make") other=$(sh -c "$make")
+    export WINDSOCK_TOKEN
+    for r in 0 1; do
+        on "$r" "$P" --init tcp://node0:29500 --rank "$r" --world-size 2 --require-token -- who >"out$r" 2>&1 3>&- &
+    done
+    wait
+    grep -q 'rank 0 of 2' out0 && grep -q 'rank 1 of 2' out1 || { cat out0 out1; false; }
+    on 0 "$P" --init tcp://node0:29500 --rank 0 --world-size 2 --deadline 3s -- who >out0 2>&1 3>&- &
+    run -3 on 1 env WINDSOCK_TOKEN="$other" "$P" --init tcp://node0:29500 --rank 1 --world-size 2 --deadline 3s -- who
+    wait
+    run ! grep -q 'rank 0 of 2' out0
+    run -2 env WINDSOCK_TOKEN="${other%?}" "$P" --init tcp://127.0.0.1:29599 --rank 0 --world-size 1 -- who
+    [[ $output == *"not a code of ours"*"$make"* ]]
+}
+
 @test "--init file:// on a plain shared folder, with an old file in the way" {
     printf 'windsock 1\n10.77.0.1\n1\nAAAA\n' >meet
     for r in 1 2; do

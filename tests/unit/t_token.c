@@ -82,6 +82,28 @@ static void t_blanks_dashes_case(void **state)
 	assert_memory_equal(&t, &counted, sizeof(t));
 }
 
+/* What openssl rand -hex 16 prints, and what else is written so (a UUID). */
+static void t_hexadecimal(void **state)
+{
+	static const char *const same[] = {
+		"000102030405060708090a0b0c0d0e0f",
+		"000102030405060708090A0B0C0D0E0F\n",
+		" 00010203-0405-0607-0809-0a0b0c0d0e0f",
+	};
+	struct token t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(same); i++) {
+		t = (struct token){0};
+		assert_int_equal(token_parse(same[i], &t, &err), 0);
+		assert_memory_equal(&t, &counted, sizeof(t));
+		assert_true(token_is_hex(same[i]));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		assert_false(token_is_hex(known[i].code));
+	assert_false(token_is_hex("node0"));
+}
+
 static void refused(const char *code, const char *why)
 {
 	struct token t = counted;
@@ -102,6 +124,9 @@ static void t_refused(void **state)
 	refused("", "empty");
 	refused(" - - ", "empty");
 	refused("ABCD", "missing");
+	refused("000102030405060708090a0b0c0d0e0", "no code has");
+	refused("000102030405060708090a0b0c0d0e0f0", "no code has");
+	refused("000102030405060708090a0b0c0d0e0f10", "no code has");
 	token_code(&counted, code);
 	snprintf(longer, sizeof(longer), "%sA", code);
 	refused(longer, "too long");
@@ -166,6 +191,7 @@ int main(void)
 		cmocka_unit_test(t_known),
 		cmocka_unit_test(t_round_trip),
 		cmocka_unit_test(t_blanks_dashes_case),
+		cmocka_unit_test(t_hexadecimal),
 		cmocka_unit_test(t_refused),
 		cmocka_unit_test(t_every_wrong_letter),
 		cmocka_unit_test(t_every_swap),
