@@ -68,6 +68,14 @@ static size_t silent(const struct scan_probe *v, size_t n, uint32_t *todo)
 	return left;
 }
 
+/* One try, cut short where others are answered: its SYN may have been lost. */
+static void doubt(struct scan_probe *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].state == TCP_FILTERED)
+			v[i].state = TCP_PENDING;
+}
+
 /* A first try, a second one for what was silent, and more while they find something. */
 static int scan_group(struct scan *s, struct scan_probe *v, size_t n, int window, struct err *e)
 {
@@ -83,6 +91,8 @@ static int scan_group(struct scan *s, struct scan_probe *v, size_t n, int window
 		atomic_store(&s->found, 0);
 		if (run_workers(s, v, todo, left, window, e))
 			return -1;
+		if (s->adaptive && interrupt_pending() && !s->attempt && atomic_load(&s->rtt_us))
+			doubt(v, n);
 		if (!s->adaptive || interrupt_pending() || (s->attempt && !atomic_load(&s->found)))
 			break;
 		left = silent(v, n, todo);

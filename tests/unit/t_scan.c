@@ -358,6 +358,56 @@ static void t_interrupted(void **state)
 	assert_true(now_ns() - start < 5 * NS_PER_S);
 }
 
+enum { MANY = SCAN_FEW + 2000, SILENT_FROM = SCAN_FEW, FEW_FILES = 256 };
+static struct scan_probe many[MANY];
+
+/* The first silent ones were given up, and the others are not through their first try. */
+static void end_it(void *arg UNUSED, size_t done UNUSED, size_t total UNUSED)
+{
+	if (many[SILENT_FROM].state == TCP_FILTERED)
+		(void)raise(SIGINT);
+}
+
+static void asked_once_child(const union addr *refuses, const union addr *silent)
+{
+	const struct scan_opts o = {.tick = end_it, .workers = 1};
+	struct rlimit few;
+
+	if (getrlimit(RLIMIT_NOFILE, &few))
+		_exit(1);
+	few.rlim_cur = few.rlim_max = FEW_FILES;
+	if (setrlimit(RLIMIT_NOFILE, &few))
+		_exit(1);
+	for (size_t i = 0; i < MANY; i++)
+		many[i] = probe(i < SILENT_FROM ? *refuses : *silent);
+	interrupt_install();
+	if (scan_tcp(many, MANY, &o, &err) || !interrupt_pending())
+		_exit(2);
+	for (size_t i = 0; i < MANY; i++)
+		if (many[i].state != (i < SILENT_FROM ? TCP_REFUSED : TCP_PENDING))
+			_exit(3);
+	_exit(0);
+}
+
+/* Among many that answer one try is not enough to call a port filtered. */
+static void t_interrupted_when_asked_once(void **state)
+{
+	union addr silent, refuses;
+	AUTO_CLOSE UNUSED int full = server("127.0.0.1", 0, &silent);
+	AUTO_CLOSE UNUSED int closed = server("127.0.0.1", -1, &refuses);
+	struct scan_probe fill = probe(silent);
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(scan_all(&fill, 1, 2 * NS_PER_S), 0);
+	pid = fork();
+	if (!pid)
+		asked_once_child(&refuses, &silent);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 /* For the lab: one line per probe. */
 static int from_lab(int argc, char **argv)
 {
@@ -396,6 +446,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(t_no_such_family),
 		cmocka_unit_test(t_short_of_descriptors),
 		cmocka_unit_test(t_interrupted),
+		cmocka_unit_test(t_interrupted_when_asked_once),
 	};
 
 	return argc > 5 ? from_lab(argc, argv)
