@@ -78,10 +78,14 @@ int loopback_check(struct err *e)
 
 	if (!why)
 		return 0;
-	if (why == ENETUNREACH || why == EADDRNOTAVAIL || is_down()) {
+	if (is_down()) {
 		err_set(e, ERR_SYS,
 			"the loopback interface is down: ranks on one machine meet over it");
 		return err_command(e, "sudo ip link set lo up");
+	}
+	if (why == ENETUNREACH || why == EADDRNOTAVAIL) {
+		err_set(e, ERR_SYS, "lo has no address 127.0.0.1: ranks on one machine meet there");
+		return err_command(e, "sudo ip addr add 127.0.0.1/8 dev lo");
 	}
 	if (why == EADDRINUSE || why == EAGAIN) {
 		err_set(e, ERR_SYS, "no port is left that its kernel may hand out");

@@ -278,6 +278,40 @@ descendants() { # PID
     done
 }
 
+@test "lo without 127.0.0.1, and lo that is down: the line that is printed mends it" {
+    # shellcheck disable=SC2016
+    run -0 --separate-stderr unshare --user --map-root-user --net -- bash -c '
+        sudo() { "$@"; }
+        fails() { # SAYS
+            "$BIN/ncclbench" --np 2 -b 8 -e 8 -n 1 >out 2>err
+            [ $? = 3 ] && grep -q "$1" out err || { cat out err; exit 1; }
+            eval "$(sed -n "s/^ *-> \(sudo ip .*\)/\1/p" out err)"
+        }
+        fails "the loopback interface is down"
+        ip addr del 127.0.0.1/8 dev lo
+        fails "lo has no address 127.0.0.1"
+        "$BIN/ncclbench" --np 2 -b 8 -e 8 -n 1'
+}
+
+@test "a program under another name has ranks of its own" {
+    mkdir other
+    for command in ncclbench ddpsmoke; do
+        cp "$BIN/$command" "other/$command-0.1"
+    done
+    run -0 --separate-stderr other/ncclbench-0.1 --np 2 -b 8 -e 8 -n 1
+    run -0 --separate-stderr other/ddpsmoke-0.1 --np 2 --steps 1 --model mlp
+}
+
+@test "a host's name may be any bytes: in the table it is one word of one line" {
+    run -0 --separate-stderr unshare --user --map-root-user --uts -- python3 -c '
+import os, socket, sys
+socket.sethostname(b"x\x1b[31m\n\xff y")
+os.execv(sys.argv[1], sys.argv[1:])' "$BIN/ncclbench" --np 2 -b 8 -e 8 -n 1
+    [ "$(grep -c '^#  Rank ' <<<"$output")" = 2 ]
+    [ -z "$(tr -d '\n[:print:]\200-\377' <<<"$output")" ]
+    [ -z "$(grep -av '^\(#\| *[0-9]\)' <<<"$output")" ]
+}
+
 @test "as many connections on one address as there are ports, and more" {
     local loopback_alone=(unshare --user --map-root-user --net --)
     # 48 ranks have 1,128 pairs with two connections each, and 64 listeners: 300 ports are far fewer
