@@ -1,5 +1,7 @@
 #include "lib/cluster/agent_ranks.h"
 
+#include "lib/core/log.h"
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/host/cgroup.h"
 
@@ -203,15 +205,14 @@ static int start_one(struct agent *g, struct agent_rank *r, char *const *argv, s
 	return loop_add(&g->loop, &r->exit, EPOLLIN, e);
 }
 
-/* Ours, or one beside ours: orders never name a program elsewhere. */
+/* Ours, whatever its file is called, or one beside ours: orders never name a program elsewhere. */
 static char *const *rank_argv(struct agent *g)
 {
-	const char *own = agent_own_path(&g->a), *slash = strrchr(own, '/');
+	const char *command = g->orders.command;
+	const char *own = streq(command, log_tool()) ? agent_own_path(&g->a) : NULL;
 	str_list argv = {0};
 
-	*LIST_ADD(&g->a, &argv) =
-		slash ? arena_printf(&g->a, "%.*s/%s", (int)(slash - own), own, g->orders.command)
-		      : g->orders.command;
+	*LIST_ADD(&g->a, &argv) = own ?: self_beside(&g->a, command) ?: command;
 	for (size_t i = 0; i < g->orders.args.n; i++)
 		*LIST_ADD(&g->a, &argv) = g->orders.args.v[i];
 	*LIST_ADD(&g->a, &argv) = NULL;

@@ -225,9 +225,9 @@ void agent_advise_short(struct agent_host *h, const char *lacks)
 	const struct launch *L = h->of;
 	bool ours = strstr(lacks, "No such file");
 
-	if (h->local)
+	if (h->local && !ours)
 		return;
-	if (ours && !h->joined && !L->o.srun && !L->o.copy_self)
+	if (ours && !h->local && !h->joined && !L->o.srun && !L->o.copy_self)
 		h->h->way_fix = with_copy(L, own_name(L->a));
 	if (strstr(lacks, "Permission denied") || strstr(lacks, "not permitted"))
 		h->h->fix =

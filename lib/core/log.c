@@ -24,6 +24,8 @@ void log_init(const char *tool, enum log_level level)
 	the_log.level = level;
 }
 
+const char *log_tool(void) { return the_log.tool; }
+
 static const struct term *stderr_term(void)
 {
 	if (!the_log.probed)

@@ -9,6 +9,7 @@
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE, LOG_DEBUG };
 
 void log_init(const char *tool, enum log_level level);
+const char *log_tool(void); /* which command this is, whatever its file is called */
 void log_say(const char *fmt, ...) PRINTF(1, 2);   /* "ifprobe: ..."; not when quiet */
 void log_ask(const char *fmt, ...) PRINTF(1, 2);   /* what a person is to do now; always */
 void log_warn(const char *fmt, ...) PRINTF(1, 2);  /* "ifprobe: warning: ..."; even when quiet */
