@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/time.h>
@@ -16,6 +15,7 @@ static volatile sig_atomic_t wake_fd = -1;
 static uint64_t first_ns; /* written once, before pending is */
 static uint64_t budget;
 static bool is_end;
+static sigset_t was_blocked;
 
 static void wake(void)
 {
@@ -64,6 +64,17 @@ static void handle(int sig, void (*handler)(int sig))
 	(void)sigaction(sig, &sa, NULL);
 }
 
+/* Who started us may have it blocked (a supervisor that waits for signals), and we inherit that. */
+static void hear(int sig)
+{
+	sigset_t one;
+
+	handle(sig, on_signal);
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
 /* nohup asked for one to be ignored. */
 static bool is_ignored(int sig)
 {
@@ -78,30 +89,30 @@ static void on_full(int sig) { (void)sig; }
 
 void interrupt_install(void)
 {
-	handle(SIGINT, on_signal);
-	handle(SIGTERM, on_signal);
+	(void)sigprocmask(SIG_BLOCK, NULL, &was_blocked);
+	/* SIGINT, too, where a script's & had it ignored: `kill -INT $!` is how it asks for the
+	 * report, as of ping. */
+	hear(SIGINT);
+	hear(SIGTERM);
 	if (!is_ignored(SIGHUP))
-		handle(SIGHUP, on_signal);
+		hear(SIGHUP);
 	if (!is_ignored(SIGXFSZ))
 		handle(SIGXFSZ, on_full);
 }
+
+void interrupt_as_started(sigset_t *mask) { (void)sigorset(mask, mask, &was_blocked); }
 
 void interrupt_budget(uint64_t budget_ns)
 {
 	struct itimerval t = {.it_interval.tv_sec = INTERRUPT_GRACE_S};
 	uint64_t us = (budget_ns + 999) / 1000;
-	sigset_t alarm;
 
 	if (!budget_ns)
 		return;
 	budget = budget_ns;
 	t.it_value.tv_sec = (time_t)(us / 1000000);
 	t.it_value.tv_usec = (suseconds_t)(us % 1000000);
-	handle(SIGALRM, on_signal);
-	/* Who started us may have it blocked, and we inherit that. */
-	sigemptyset(&alarm);
-	sigaddset(&alarm, SIGALRM);
-	(void)sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+	hear(SIGALRM);
 	(void)setitimer(ITIMER_REAL, &t, NULL);
 }
 

@@ -10,9 +10,14 @@
  */
 #include "lib/core/err.h"
 
+#include <signal.h>
+
 enum { INTERRUPT_GRACE_S = 10 };
 
 void interrupt_install(void);
+/* Of those signals, adds what whoever started us had blocked: for a command that is to begin as if
+ * we had not been there. */
+void interrupt_as_started(sigset_t *mask);
 /* From now on; 0 means no budget. May be called before or after interrupt_install(). */
 void interrupt_budget(uint64_t budget_ns);
 int interrupt_pending(void);	/* the signal's number (SIGALRM: the budget), or 0 */

@@ -1,5 +1,6 @@
 #include "probes/log/relay.h"
 
+#include "lib/core/interrupt.h"
 #include "probes/log/witness.h"
 
 #include <errno.h>
@@ -58,10 +59,13 @@ void relay_to(const struct relay *r, pid_t pid)
 
 void relay_forget(const struct relay *r)
 {
+	sigset_t mask = r->mask;
+
+	interrupt_as_started(&mask);
 	for (size_t i = 0; i < RELAYED; i++)
 		if (r->was[i].sa_handler != SIG_IGN)
 			(void)signal(relayed[i], SIG_DFL);
-	(void)sigprocmask(SIG_SETMASK, &r->mask, NULL);
+	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
 void relay_ended(void) { command = 0; }

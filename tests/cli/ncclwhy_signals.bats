@@ -83,6 +83,22 @@ ends() { # CODE: told to, it does
     ends 4
 }
 
+@test "signals that whoever started us had blocked: heard by us, and blocked for the command" {
+    blocked=(env --block-signal=TERM --block-signal=INT)
+    "${blocked[@]}" true 2>/dev/null || skip "env cannot block signals here"
+    run -0 --separate-stderr "${blocked[@]}" sed -n 's/^SigBlk:\t//p' /proc/self/status
+    run -0 --separate-stderr "${blocked[@]}" "$why" --quiet -- sh -c "[ \$(sed -n 's/^SigBlk:\t//p' /proc/self/status) = $output ]"
+    "${blocked[@]}" "$why" --budget 20s --follow never >out 2>err 3>&- &
+    standin=$!
+    wait_for 10 grep -q 'waiting for never' err
+    kill -TERM "$standin"
+    local code=0
+    wait "$standin" || code=$?
+    standin=
+    ((code == 3))
+    grep -q 'interrupted by SIGTERM' err
+}
+
 @test "a budget ends a wrapped command that will not end, and all that it started" {
     cat >stubborn.sh <<'END'
 trap '' TERM

@@ -90,6 +90,26 @@ static int no_hangup(void)
 	return interrupt_pending();
 }
 
+static int was_blocked(void)
+{
+	static const int all[] = {SIGINT, SIGTERM, SIGHUP};
+	sigset_t set, as_started;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		(void)sigaddset(&set, all[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	interrupt_install();
+	(void)sigprocmask(SIG_BLOCK, NULL, &set);
+	(void)sigemptyset(&as_started);
+	interrupt_as_started(&as_started);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (sigismember(&set, all[i]) || !sigismember(&as_started, all[i]))
+			return -1;
+	(void)raise(SIGTERM);
+	return interrupt_pending();
+}
+
 static int hangup(void)
 {
 	interrupt_install();
@@ -156,6 +176,7 @@ static void every_case(void **state UNUSED)
 		{"echoed signal", echoed_signal, SIGTERM},
 		{"nohup", no_hangup, 0},
 		{"hangup", hangup, SIGHUP},
+		{"blocked", was_blocked, SIGTERM},
 		{"budget", budget_passes, 0},
 		{"no budget", no_budget, 0},
 		{"waits", waits_are_ended, 0},
