@@ -32,8 +32,9 @@ static const char *run_in(const char *s, size_t n)
 	return at && *at == '{' ? at : NULL;
 }
 
-/* How it came to be no run: why @e has the sentence then. */
-static bool say_torn(const char *path, const char *s, size_t n, struct arena *a, struct err *e)
+/* How it came to be no run: why @e has the sentence then. @wrong: what the parser says of it. */
+static bool say_torn(const char *path, const char *s, size_t n, const char *wrong, struct arena *a,
+		     struct err *e)
 {
 	const char *run = run_in(s, n), *q = shell_quote(a, path);
 	size_t length = run ? json_span(run, n - (size_t)(run - s), DEPTH_MAX) : 0, rest;
@@ -49,8 +50,9 @@ static bool say_torn(const char *path, const char *s, size_t n, struct arena *a,
 			line_of(a, s + strspn(s, " \t\r\n"), (size_t)(run - s)));
 		return err_hint(e, "take it away: tail -c +%zu %s > NEW.json",
 				(size_t)(run - s) + 1, q);
-	} else if (run) {
-		rest = strspn(after, " \t\r\n");
+	} else if (run && (rest = strspn(after, " \t\r\n")) == n - (size_t)(after - s))
+		err_set(e, ERR_USAGE, "%s: %s", path, wrong);
+	else if (run) {
 		err_set(e, ERR_USAGE, "%s has \"%s\" behind the JSON of a run", path,
 			line_of(a, after + rest, n - (size_t)(after + rest - s)));
 		return err_hint(e, "take it away: head -c %zu %s > NEW.json", (size_t)(after - s),
@@ -89,7 +91,7 @@ cJSON *document_read(const char *path, struct arena *a, struct err *e)
 		return NULL;
 	json = html_envelope(text, n, &n) ?: text;
 	doc = json_parse(json, n, DEPTH_MAX, &why);
-	if (!doc && json == text && say_torn(path, text, n, a, e))
+	if (!doc && json == text && say_torn(path, text, n, why.msg, a, e))
 		return NULL;
 	if (!doc || json_get_num(doc, "schema", 0) != 1 ||
 	    !cJSON_IsArray(json_get(doc, "findings")))

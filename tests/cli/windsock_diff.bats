@@ -169,6 +169,10 @@ setup() {
     head -c 1000 here.json >cut.json
     run -2 --separate-stderr "$BIN/windsock" diff here.json cut.json
     [[ $stderr == *"cut.json is cut short"* ]]
+    # broken in its middle: nothing stands behind it that could be taken away
+    sed '0,/"status": "[a-z]*"/s//"status": NaN/' here.json >bad.json
+    run -2 --separate-stderr "$BIN/windsock" diff bad.json here.json
+    [[ $stderr == *"bad.json: not JSON: wrong at byte "*"make it again"* && $stderr != *behind* ]]
 }
 
 @test "diff: what is no run of ours is refused on the command line" {
