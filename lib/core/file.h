@@ -66,6 +66,8 @@ const char *file_near(const char *path, struct arena *a);
 int file_advise(const char *path, struct err *e);
 int file_advise_stdout(struct err *e); /* where stdout is a file that there is no room for */
 
+/* "." of a bare name, "/a" of "/a//b". */
+const char *file_folder(const char *path, struct arena *a);
 /* The folder of @path, in which it was renamed: before that a rename is not on the disk. Where a
  * file system knows no such thing that is no failure. -1: errno says why. */
 int file_sync_folder(const char *path) MUST_CHECK;

@@ -50,8 +50,7 @@ static size_t base_offset(const char *path)
 	return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
-/* "/a//" is "/a" */
-static const char *folder_of(const char *path, struct arena *a)
+const char *file_folder(const char *path, struct arena *a)
 {
 	size_t n = base_offset(path);
 
@@ -63,7 +62,7 @@ static const char *folder_of(const char *path, struct arena *a)
 int file_advise(const char *path, struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
-	const char *dir = folder_of(path, &a), *typed = shell_quote_line(&a, dir);
+	const char *dir = file_folder(path, &a), *typed = shell_quote_line(&a, dir);
 	int why = errno;
 	struct stat st;
 
@@ -310,7 +309,7 @@ static int keep_owner_and_mode(struct replacement *r, const struct file_replace_
 int file_sync_folder(const char *path)
 {
 	AUTO(arena_done) struct arena a = {0};
-	AUTO_CLOSE int fd = open(folder_of(path, &a), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = open(file_folder(path, &a), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -1;

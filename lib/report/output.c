@@ -4,15 +4,13 @@
 #include "lib/report/own.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <strings.h>
 #include <sys/stat.h>
 
 int report_check_folder(struct arena *a, const char *path, struct err *e)
 {
-	const char *slash = strrchr(path, '/');
-	const char *folder = !slash	    ? "."
-			     : slash > path ? arena_strndup(a, path, (size_t)(slash - path))
-					    : "/";
+	const char *folder = file_folder(path, a);
 	struct stat st;
 
 	if (!*path) {
@@ -57,12 +55,24 @@ int report_check_picture(const char *path, const char *option, struct err *e)
 	return check_ending(path, option, "the picture is an SVG", "svg", e);
 }
 
+/* Where it is, or would be: of a file that is not there yet glibc leaves the way to it. */
+static const char *place(const char *path, struct arena *a)
+{
+	char real[PATH_MAX];
+
+	if (realpath(path, real) || (errno == ENOENT && !access(file_folder(path, a), F_OK)))
+		return arena_strdup(a, real);
+	return path;
+}
+
 int report_check_apart(const char *const *paths, size_t n, struct err *e)
 {
+	AUTO(arena_done) struct arena a = {0};
+
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < i; k++)
 			if (paths[i] && paths[k] && !streq(paths[i], "-") &&
-			    streq(paths[i], paths[k])) {
+			    streq(place(paths[i], &a), place(paths[k], &a))) {
 				err_set(e, ERR_USAGE, "%s was named for two things to be written",
 					paths[i]);
 				return err_hint(e, "give each a file of its own");

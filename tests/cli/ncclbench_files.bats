@@ -327,10 +327,21 @@ P
 
 @test "one file is not named for two things to be written" {
     local line
+    ln -s x link
     for line in "windsock --quick --output x --report x" "ncclbench -J x --plot x" \
-        "ncclbench --report x --output x" "ddpsmoke --plot x --output x"; do
+        "ncclbench --report x --output x" "ddpsmoke --plot x --output x" \
+        "ncclbench --report ./x --output x" "ncclbench --report $PWD/x --output x" "ncclbench --report link --output x"; do
         # shellcheck disable=SC2086 # words
         run -2 --separate-stderr "$BIN/"$line
-        [[ -z $output && $stderr == *": x was named for two things to be written; give each a file of its own" && ! -e x ]] || { echo "$line: $stderr"; false; }
+        [[ -z $output && $stderr == *": "*" was named for two things to be written; give each a file of its own" && ! -e x ]] || { echo "$line: $stderr"; false; }
     done
+    echo old >x # one that is there
+    run -2 --separate-stderr "$BIN/ncclbench" --report link --output x
+    [[ $stderr == *"named for two things"* && $(cat x) == old ]]
+    # two of one name in two folders; and two in one that is not there
+    mkdir d
+    run -0 --separate-stderr "$BIN/ncclbench" --np 2 -b 8 -e 8 -n 1 --report d/r --output r
+    [ -s d/r ] && [ -s r ]
+    run -3 --separate-stderr "$BIN/ncclbench" --report none/r --output none/s
+    [[ $stderr == *"folder none: No such file or directory"* ]]
 }
