@@ -18,10 +18,13 @@ static const char made_by_us[] = "# This file was made by ifprobe.\n";
 static int home_path(const char *below, struct arena *a, const char **ret, struct err *e)
 {
 	const char *home = getenv("HOME");
+	bool is_path = home && *home == '/';
 
-	if (!home || *home != '/') {
-		err_set(e, ERR_SYS, "HOME is %s, so there is no ~/%s",
-			home ? arena_printf(a, "'%s'", home) : "not set", below);
+	/* one that is not there is not made: an account has none, or its mount is away */
+	if (!is_path || access(home, F_OK)) {
+		err_set(e, ERR_SYS, "HOME is %s%s, so there is no ~/%s",
+			home ? arena_printf(a, "'%s'", home) : "not set",
+			is_path ? ", which is not there" : "", below);
 		return err_hint(e, "name the file: --to PATH");
 	}
 	*ret = arena_printf(a, "%s/%s", home, below);

@@ -132,6 +132,13 @@ ballast" ]
     [[ $output == *"No space left"*"the file is as it was"*"No space left"*"no file was made"*"Read-only"* ]]
 }
 
+@test "bashrc: a HOME that is not there is not made" {
+    for home in "$PWD/none" /nonexistent; do
+        HOME=$home run -3 --separate-stderr ifprobe --bashrc
+        [[ $stderr == *"HOME is '$home', which is not there, so there is no ~/.bashrc"* && ! -e $home ]]
+    done
+}
+
 @test "bashrc: kill -9 at any moment leaves the old file or the new one" {
     skeleton
     yes '# ballast' | head -c 300000 >>"$HOME/.bashrc"
