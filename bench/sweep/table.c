@@ -3,6 +3,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/core/version.h"
+#include "lib/report/grid.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ static void devices(struct text *t, const struct story *s)
 		const struct bench_rank *p = &s->ranks.v[i];
 
 		text_addf(t, "#  Rank %2zu Group %2d Pid %6d on %10s device %2d [%s] %s\n", i,
-			  p->group, p->pid, p->host, p->gpu, p->bus ?: p->address, p->device);
+			  p->group, p->pid, grid_shown(s->a, p->host), p->gpu, p->bus ?: p->address,
+			  p->device);
 	}
 }
 
