@@ -108,15 +108,35 @@ static bool is_same_rank(const struct candidate *p, const struct candidate *q)
 	return p->w.rank == q->w.rank && p->w.size == q->w.size && streq(p->job, q->job);
 }
 
+/* torchrun's agent, accelerate's or DeepSpeed's: whatever it is a rank of, a step of Slurm's, say.
+ */
+static bool launches(pid_t pid)
+{
+	static const char *const parts[] = {
+		"/torch/distributed/elastic/", "/torch/distributed/launcher/",
+		"/torch/distributed/run.py", "/accelerate/commands/", "/deepspeed/launcher/"};
+	AUTO(arena_done) struct arena a = {0};
+	struct py_stack stack;
+
+	if (!py_glance(pid, &a, &stack))
+		return false;
+	for (size_t i = 0; i < stack.n; i++)
+		for (size_t k = 0; k < ARRAY_LEN(parts); k++)
+			if (strstr(stack.frames[i].file, parts[k]))
+				return true;
+	return false;
+}
+
 /* A launcher that another one started has ranks of its own below it, and no fewer than it is one
- * of: a rank may begin a small job of its own. */
+ * of, or is a known one: a rank may begin a small job of its own. */
 static bool is_launcher(const struct search *s, const struct candidate *c)
 {
 	for (size_t i = 0; i < s->found.n; i++) {
 		const struct candidate *o = &s->found.v[i];
 
-		if (o != c && o->is_python && !is_same_rank(o, c) && o->w.size >= c->w.size &&
-		    process_is_below(&s->all, o->pid, c->pid))
+		if (o != c && o->is_python && !is_same_rank(o, c) &&
+		    process_is_below(&s->all, o->pid, c->pid) &&
+		    (o->w.size >= c->w.size || launches(c->pid)))
 			return true;
 	}
 	return false;

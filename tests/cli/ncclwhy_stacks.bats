@@ -327,6 +327,32 @@ END
     [[ $output == *"rank 1 (pid "*") is in load (train.py:7"*"; rank 0 (pid $(sed -n 1p pids)) waits in all_reduce (train.py:11)"*"2 ranks of 1 job"* ]]
 }
 
+@test "torchrun's agent in a larger step of Slurm's is no rank" {
+    mkdir -p site-packages/torch/distributed/elastic
+    touch site-packages/torch/distributed/elastic/__init__.py
+    cat >site-packages/torch/distributed/elastic/agent.py <<'END'
+import os, subprocess, sys, time
+def run():
+    for r in "01":
+        subprocess.Popen([sys.executable, "train.py", "plain"], env=dict(os.environ, RANK=r, WORLD_SIZE="2",
+            LOCAL_RANK=r, LOCAL_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="29517"))
+    time.sleep(600)
+END
+    cat >agent.py <<'END'
+import sys
+sys.path.insert(0, "site-packages")
+from torch.distributed.elastic import agent
+agent.run()
+END
+    SLURM_JOB_ID=77 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_NPROCS=4 SLURM_LOCALID=0 SLURM_NODEID=0 \
+        SLURM_JOB_NUM_NODES=1 SLURM_NTASKS_PER_NODE=4 /usr/bin/python3 agent.py 3>&- &
+    echo $! >>pids
+    wait_for 20 test -e at.0
+    wait_for 20 test -e at.1
+    below 0
+    [[ $output == *"ranks 0 and 1 are in all_reduce"*"2 ranks of 1 job"* ]]
+}
+
 @test "hosts: each is asked for its own, one that has no rank, and one that does not answer" {
     ((EUID == 0)) || skip "namespaces of processes are root's"
     cat >rsh <<'END'
