@@ -25,6 +25,12 @@ static const struct {
 			     {"- it still loads modules: is the environment on a slow file system "
 			      "(NFS)? Copy it to the host's own disk",
 			      NULL}},
+	[STAND_LOCK] =
+		{"lock",
+		 {"- where no process compiles or downloads, one that was killed left its "
+		  "lock: remove it (of an extension of PyTorch's the file lock in its folder "
+		  "of TORCH_EXTENSIONS_DIR, ~/.cache/torch_extensions)",
+		  NULL}},
 	[STAND_SERVICE] = {"service",
 			   {"- it waits for the answer of another program: does that run, and "
 			    "answer?",
@@ -145,10 +151,12 @@ void advice_missing(bool ended, bool asked, struct advice *ret)
 		.worker = ""};
 }
 
-void advice_again(struct advice *ret)
+void advice_again(const struct stand *s, struct advice *ret)
 {
 	*ret = (struct advice){
 		.subject = "ranks",
 		.fix = {"ncclwhy --stacks   # again in a minute: is it still there?", NULL},
 		.worker = ""};
+	if (s->kind == STAND_LOCK)
+		ret->fix[1] = known[STAND_LOCK].fix[0];
 }

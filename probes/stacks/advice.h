@@ -20,6 +20,7 @@ void advice_together(const struct stand *s, size_t ranks, struct arena *a, struc
 void advice_order(bool sure, struct advice *ret);
 /* @ended: processes of a host are not there; else they are on others. @asked: several were. */
 void advice_missing(bool ended, bool asked, struct advice *ret);
-void advice_again(struct advice *ret);
+/* Nobody stands out. */
+void advice_again(const struct stand *s, struct advice *ret);
 
 #endif

@@ -9,8 +9,9 @@ const char *const stand_words[STAND_KINDS] = {
 	[STAND_DEVICE] = "device",	 [STAND_DATA] = "data",
 	[STAND_SAVING] = "checkpoint",	 [STAND_COMPILING] = "compiling",
 	[STAND_IMPORTING] = "importing", [STAND_DEBUGGER] = "debugger",
-	[STAND_SERVICE] = "service",	 [STAND_IDLE] = "idle",
-	[STAND_ENDING] = "ending",	 [STAND_ELSEWHERE] = "elsewhere",
+	[STAND_LOCK] = "lock",		 [STAND_SERVICE] = "service",
+	[STAND_IDLE] = "idle",		 [STAND_ENDING] = "ending",
+	[STAND_ELSEWHERE] = "elsewhere",
 };
 
 /* The innermost frame that a row fits decides. A file "a/" is all of a folder. */
@@ -54,6 +55,8 @@ static const struct known {
 	{"/torch/_inductor/async_compile.py", NULL, STAND_COMPILING},
 	{"/torch/_dynamo/convert_frame.py", NULL, STAND_COMPILING},
 	{"/torch/utils/cpp_extension.py", NULL, STAND_COMPILING},
+	{"/torch/utils/file_baton.py", "wait", STAND_LOCK},
+	{"/filelock/_api.py", "acquire", STAND_LOCK},
 	{"/triton/compiler/", NULL, STAND_COMPILING},
 	{"<frozen importlib._bootstrap", NULL, STAND_IMPORTING},
 	{"/pdb.py", "interaction", STAND_DEBUGGER},

@@ -161,7 +161,7 @@ static void judge_plain(struct inquest *q, const stand_set *wait)
 static bool takes_long(const struct stand *s)
 {
 	return s->kind == STAND_SAVING || s->kind == STAND_COMPILING ||
-	       s->kind == STAND_IMPORTING || s->kind == STAND_SERVICE;
+	       s->kind == STAND_IMPORTING || s->kind == STAND_SERVICE || s->kind == STAND_LOCK;
 }
 
 /* What shows that ranks at one place get on; NULL: nothing does. */
@@ -268,7 +268,7 @@ static void judge_alike(struct inquest *q, const stand_set *wait)
 			     looked(q), (int)q->all.n < p->of->size ? " that was looked at" : "");
 		return;
 	}
-	advice_again(&advice);
+	advice_again(p->of, &advice);
 	if (going.n)
 		inquest_find(q, NULL, ST_PASS, &(struct advice){.subject = "ranks"},
 			     "the job moves: %s did not stand still for %s",

@@ -22,6 +22,7 @@ enum stand_kind {
 	STAND_COMPILING,
 	STAND_IMPORTING,
 	STAND_DEBUGGER, /* at a breakpoint */
+	STAND_LOCK,	/* waits until another process takes its lock file away */
 	STAND_SERVICE,	/* asked another program over the network, and waits for its answer */
 	STAND_IDLE,	/* an engine's worker that has nothing to do */
 	STAND_ENDING,	/* its program is over */

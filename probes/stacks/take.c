@@ -150,6 +150,7 @@ static bool has_moved(const struct watched *w, bool wakes)
 {
 	switch (w->s->kind) {
 	case STAND_MEETING:
+	case STAND_LOCK:
 		return w->own_moves;
 	case STAND_COLLECTIVE:
 	case STAND_DEVICE:

@@ -52,6 +52,8 @@ const char *stacks_doing(struct arena *a, const struct stand *s)
 		return "importing modules";
 	case STAND_DEBUGGER:
 		return "at a breakpoint";
+	case STAND_LOCK:
+		return "waiting for another process's lock";
 	case STAND_SERVICE:
 		return "waiting for another service";
 	case STAND_IDLE:

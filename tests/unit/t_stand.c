@@ -476,6 +476,23 @@ static void an_engine_without_work_is_well(void **state UNUSED)
 	assert_non_null(strstr(brief(&j), "rank 0 (pid 100) is waiting for work"));
 }
 
+/* That nobody may hold any more. */
+static void a_lock_is_not_compiling(void **state UNUSED)
+{
+	static struct py_frame locked[] = {{"FileBaton.wait", TORCH "utils/file_baton.py", 42},
+					   {"_jit_compile", TORCH "utils/cpp_extension.py", 1500},
+					   MAIN};
+	AUTO(job_done) struct job j = {0};
+
+	add(&j, AT(locked));
+	add(&j, AT(locked));
+	assert_string_equal(brief(&j), "ranks 0 and 1 are waiting for another process's lock "
+				       "(train.py:99), and did not move for 2 s");
+	put(&j, 1, AT(all_reduce));
+	assert_non_null(strstr(brief(&j), "rank 0 (pid 100) is waiting for another process's"));
+	assert_non_null(strstr(j.fix, "was killed left its lock"));
+}
+
 static void keys_in_a_source_line_are_not_shown(void **state UNUSED)
 {
 	static const struct {
@@ -560,6 +577,7 @@ int main(void)
 		cmocka_unit_test(what_runs_a_program_is_not_what_it_does),
 		cmocka_unit_test(a_number_comes_from_the_gpu),
 		cmocka_unit_test(an_engine_without_work_is_well),
+		cmocka_unit_test(a_lock_is_not_compiling),
 		cmocka_unit_test(keys_in_a_source_line_are_not_shown),
 		cmocka_unit_test(a_document_brings_it_all),
 	};
