@@ -4,10 +4,10 @@
 #define UNTIL_310                                                                                  \
 	.interpreters = 32, .threads = 8, .next = 8, .frame = 24, .caller = 24, .code = 32,        \
 	.file = 104, .name = 112, .first_line = 40, .lines = 120, .ascii = 48, .wide = 72,         \
-	.kind_bit = 2
+	.head = 16, .kind_bit = 2
 #define FROM_311                                                                                   \
 	.interpreters = 40, .next = 8, .cframe = 56, .instruction = 56, .file = 112, .name = 128,  \
-	.lines = 136, .kind_bit = 2, .table = LINES_LOCATIONS
+	.lines = 136, .head = 16, .kind_bit = 2, .table = LINES_LOCATIONS
 static const struct py_layout known[] = {
 	{UNTIL_310, .version = 0x0308, .instruction = 104, .table = LINES_STEPS},
 	{UNTIL_310, .version = 0x0309, .instruction = 104, .table = LINES_STEPS},
@@ -113,7 +113,7 @@ bool layout_told(const uint8_t *table, size_t n, struct py_layout *ret)
 {
 	uint64_t version, free_threaded;
 	struct words w = {.at = table, .n = n};
-	struct py_layout l = {.ascii = 40, .wide = 56, .table = LINES_LOCATIONS};
+	struct py_layout l = {.head = 16, .ascii = 40, .wide = 56, .table = LINES_LOCATIONS};
 
 	if (n < 3 * sizeof(version) || memcmp(table, "xdebugpy", 8) != 0)
 		return false;
@@ -124,6 +124,11 @@ bool layout_told(const uint8_t *table, size_t n, struct py_layout *ret)
 		return false; /* a later one may have more words between these */
 	l.no_lines = free_threaded;
 	l.kind_bit = free_threaded ? 8 : 2;
+	if (free_threaded) { /* whose objects have their owner and a lock in front */
+		l.head += 16;
+		l.ascii += 16;
+		l.wide += 16;
+	}
 	l.interpreters = word(&w, INTERPRETERS);
 	l.interpreter_next = word(&w, INTERPRETER_NEXT);
 	l.threads = word(&w, THREADS);

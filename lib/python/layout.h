@@ -20,6 +20,7 @@ struct py_layout {
 	uint16_t owner;				 /* of a frame, 0: it has none */
 	uint16_t file, name, first_line, lines;	 /* of a code object */
 	uint16_t bytecode;			 /* in one; 0: a frame's instruction is an index */
+	uint16_t head;				 /* what each object begins with */
 	uint16_t ascii, wide;			 /* the characters of a string: ASCII, others */
 	uint8_t kind_bit;			 /* of a string's state */
 	enum line_table table;

@@ -45,7 +45,6 @@ static uint64_t pointer(const struct py_process *p, uint64_t at, unsigned offset
 static const char *string(const struct py_process *p, uint64_t at, struct arena *a)
 {
 	struct {
-		uint64_t refs, type;
 		int64_t length, hash;
 		uint32_t state;
 	} head;
@@ -53,7 +52,7 @@ static const char *string(const struct py_process *p, uint64_t at, struct arena 
 	AUTO_FREE uint8_t *raw = NULL;
 	struct text t;
 
-	if (!at || !peek(p->pid, at, &head, sizeof(head)))
+	if (!at || !peek(p->pid, at + p->layout.head, &head, sizeof(head)))
 		return NULL;
 	width = head.state >> p->layout.kind_bit & 7;
 	is_compact = head.state >> (p->layout.kind_bit + 3) & 1;

@@ -118,6 +118,7 @@ static void the_table_is_read_by_its_version(void **state UNUSED)
 	assert_int_equal(l.name, 1037);
 	assert_int_equal(l.bytecode, 1043);
 	assert_false(l.no_lines);
+	assert_true(l.head == 16 && l.ascii == 40 && l.wide == 56);
 
 	put(words, 0x030e02f0); /* has words more in between */
 	assert_true(layout_told((uint8_t *)words, sizeof(words), &l));
@@ -158,6 +159,7 @@ static void a_free_threaded_one_has_no_lines(void **state UNUSED)
 	assert_true(layout_told((uint8_t *)words, sizeof(words), &l));
 	assert_true(l.no_lines);
 	assert_int_equal(l.kind_bit, 8);
+	assert_true(l.head == 32 && l.ascii == 56 && l.wide == 72);
 }
 
 /* --- files ------------------------------------------------------------------------ */
