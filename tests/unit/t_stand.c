@@ -1,24 +1,11 @@
 /* Who waits for whom, by where ranks stand. */
-#include "lib/report/json.h"
 #include "probes/stacks/judge.h"
-#include "probes/stacks/veil.h"
+#include "tests/unit/stand_ground.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
-
-#define TORCH "/opt/venv/lib/python3.12/site-packages/torch/"
-#define MAIN                                                                                       \
-	{                                                                                          \
-		"<module>", "/home/me/train.py", 99                                                \
-	}
-#define IN(what)                                                                                   \
-	{what, TORCH "distributed/distributed_c10d.py", 2000},                                     \
-	{                                                                                          \
-		"wrapper", TORCH "distributed/c10d_logger.py", 80                                  \
-	}
-#define STAND .job = "torchrun 1", .local_size = -1, .state = 'S', .wchan = "", .seconds = 2
 
 struct job {
 	struct arena a;
@@ -63,19 +50,11 @@ static struct py_frame meeting[] = {
 	{"_store_based_barrier", TORCH "distributed/distributed_c10d.py", 800},
 	IN("init_process_group"),
 	MAIN};
-static struct py_frame loading[] = {
-	{"Queue.get", "/usr/lib/python3.12/queue.py", 171},
-	{"_MultiProcessingDataLoaderIter._try_get_data", TORCH "utils/data/dataloader.py", 1120},
-	{"epoch", "/home/me/train.py", 30},
-	MAIN};
-static struct py_frame own[] = {{"tokenize", "/home/me/data.py", 7}, MAIN};
 static struct py_frame breaking[] = {{"Pdb.interaction", "/usr/lib/python3.12/pdb.py", 435}, MAIN};
 static struct py_frame backward[] = {{"_engine_run_backward", TORCH "autograd/graph.py", 768},
 				     {"Tensor.backward", TORCH "_tensor.py", 500},
 				     {"step", "/home/me/train.py", 40},
 				     MAIN};
-
-#define AT(where) ((struct stand){STAND, .frames = (where), .n = ARRAY_LEN(where)})
 
 static void one_that_stands_elsewhere_is_named(void **state UNUSED)
 {
@@ -391,65 +370,6 @@ static void whose_memory_is_not_ours_is_said(void **state UNUSED)
 	assert_string_equal(j.fix, "- as root");
 }
 
-/* --- what a frame is ---------------------------------------------------------------- */
-
-static void a_programs_own_frame_is_found(void **state UNUSED)
-{
-	struct py_frame checkout[] = {
-		{"all_reduce", "/src/pytorch/torch/distributed/distributed_c10d.py", 1}, MAIN};
-	struct py_frame installed[] = {
-		IN("barrier"),
-		{"Trainer.train", "/opt/lib/python3.10/site-packages/transformers/trainer.py", 9},
-		{"_run_code", "<frozen runpy>", 88}};
-	struct stand s = AT(checkout);
-
-	stand_classify(&s);
-	assert_int_equal(s.own, 1);
-	s = AT(installed);
-	stand_classify(&s);
-	assert_string_equal(s.what, "barrier");
-	assert_int_equal(s.own, 2);
-	s = (struct stand){STAND, .unread = NULL};
-	stand_classify(&s);
-	assert_int_equal(s.kind, STAND_ENDING); /* no frame is left */
-}
-
-/* A module of one's own may be called pdb; a program may be run by a debugger, and imported. */
-static void what_runs_a_program_is_not_what_it_does(void **state UNUSED)
-{
-	struct py_frame mine[] = {{"interaction", "/home/me/data/pdb.py", 3}, MAIN};
-	struct py_frame run[] = {
-		{"load", "/home/me/data.py", 3},
-		MAIN,
-		{"_call_with_frames_removed", "<frozen importlib._bootstrap>", 228},
-		{"run_file", "/opt/lib/python3.12/site-packages/debugpy/server/cli.py", 9},
-	};
-	struct stand s = AT(mine);
-
-	stand_classify(&s);
-	assert_int_equal(s.kind, STAND_ELSEWHERE);
-	s = AT(run);
-	stand_classify(&s);
-	assert_int_equal(s.kind, STAND_ELSEWHERE);
-	assert_int_equal(s.own, 0);
-}
-
-static void a_number_comes_from_the_gpu(void **state UNUSED)
-{
-	struct stand s = AT(own);
-
-	s.line = "total += loss.item()";
-	stand_classify(&s);
-	assert_int_equal(s.kind, STAND_DEVICE);
-	assert_true(stand_waits(&s));
-	s = AT(loading); /* no line of one's own says it: the innermost does */
-	s.frames = (struct py_frame[]){{"GradScaler.step", TORCH "amp/grad_scaler.py", 9}, MAIN};
-	s.n = 2;
-	s.inner = "return sum(v.item() for v in found_inf)";
-	stand_classify(&s);
-	assert_int_equal(s.kind, STAND_DEVICE);
-}
-
 /* SGLang's first rank sleeps, and the others wait for what it hands on. */
 static void an_engine_without_work_is_well(void **state UNUSED)
 {
@@ -493,61 +413,6 @@ static void a_lock_is_not_compiling(void **state UNUSED)
 	assert_non_null(strstr(j.fix, "was killed left its lock"));
 }
 
-static void keys_in_a_source_line_are_not_shown(void **state UNUSED)
-{
-	static const struct {
-		const char *line, *shown;
-	} all[] = {
-		{"f(h={\"Authorization\": \"Bearer hf_AbCdEf0123456789\"})",
-		 "f(h={\"Authorization\": \"... ...\"})"},
-		{"login(token='abc/def')", "login(token='...')"},
-		{"get(\"https://h/?key=abc&n=3\")", "get(\"https://h/?key=...&n=3\")"},
-		{"g('sk-proj-0123456789abcdef', 1)", "g('...', 1)"},
-		{"connect(password=f\"{who}pw\", port=1)", "connect(password=f\"...\", port=1)"},
-		{"post('https://u:0123456789abcdef0@h/x", "post('https://u:...@h/x"},
-		{"x = d[key]; y = load(\"/data/imagenet/train_set_of_all\", token=token)",
-		 "x = d[key]; y = load(\"/data/imagenet/train_set_of_all\", token=token)"},
-		{"time.sleep(600)  # don't wait", "time.sleep(600)  # don't wait"},
-		{"", ""},
-	};
-	AUTO(arena_done) struct arena a = {0};
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		assert_string_equal(veil(&a, all[i].line), all[i].shown);
-}
-
-static void a_document_brings_it_all(void **state UNUSED)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct stand_worker w = {.pid = 9, .state = 'S', .wchan = "", .own = {"f", "/x.py", 0}};
-	struct stand s = AT(loading), t;
-	cJSON *o;
-
-	s.rank = 3;
-	s.size = 8;
-	s.pid = 4711;
-	s.busy = 0.5;
-	s.busy_below = 1.5;
-	s.moved = true;
-	s.line = "for x in loader:";
-	s.threads = 2;
-	s.python = 0x030c;
-	s.workers = &w;
-	s.n_workers = 1;
-	stand_classify(&s);
-	o = stand_json(&s);
-	assert_true(stand_from_json(o, "node1", &a, &t));
-	cJSON_Delete(o);
-	assert_string_equal(t.host, "node1");
-	assert_true(t.rank == 3 && t.size == 8 && t.pid == 4711 && t.local_size == -1 && t.moved);
-	assert_true(t.busy > 0.49 && t.busy_below > 1.4 && t.state == 'S' && t.python == 0x030c &&
-		    t.threads == 2);
-	assert_true(stand_same(&s, &t) && t.n == s.n && t.n_workers == 1);
-	assert_string_equal(t.workers[0].own.function, "f");
-	assert_string_equal(t.line, s.line);
-	assert_false(stand_from_json(NULL, "x", &a, &t));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -573,13 +438,8 @@ int main(void)
 		cmocka_unit_test(a_rank_that_is_there_twice_makes_nothing_sure),
 		cmocka_unit_test(loading_from_a_slow_disk_is_not_stuck),
 		cmocka_unit_test(whose_memory_is_not_ours_is_said),
-		cmocka_unit_test(a_programs_own_frame_is_found),
-		cmocka_unit_test(what_runs_a_program_is_not_what_it_does),
-		cmocka_unit_test(a_number_comes_from_the_gpu),
 		cmocka_unit_test(an_engine_without_work_is_well),
 		cmocka_unit_test(a_lock_is_not_compiling),
-		cmocka_unit_test(keys_in_a_source_line_are_not_shown),
-		cmocka_unit_test(a_document_brings_it_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
