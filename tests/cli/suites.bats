@@ -126,7 +126,7 @@ formatter() { # NAME VERSION
     cp "$ROOT/tests/left.bash" tests
     (cd "$ROOT" && ls tests/{cli,lab}/*.bats) | tee all | xargs touch
     stub() { printf '#!/bin/sh\necho "%s" >>"$RAN"\necho "ok 1 - a"\n' "$2" >"$1" && chmod +x "$1"; }
-    stub bin/bats '$3'
+    stub bin/bats '$4'
     stub scripts/fuzz 'fuzz $1'
     for name in banned fixes layers links readme style; do stub "scripts/check-$name" house; done
     stub scripts/check-newcomer tier
