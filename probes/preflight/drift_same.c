@@ -152,11 +152,11 @@ static void advise_copy(struct preflight *p, struct finding *f, const char *path
 	if (!copied) {
 		finding_fix(f, "ls -la %s   # and where it is right", shell_quote(p->a, path));
 	} else if (is_file(right, path)) {
-		finding_fix(f, "rsync -aL%s %s \"$(dirname %s)/\"%s", rsh,
+		finding_fix(f, "rsync -aLc%s %s \"$(dirname %s)/\"%s", rsh,
 			    place(p->a, host, copied), shell_quote(p->a, copied), where);
 	} else {
 		folder = arena_printf(p->a, "%s/", copied);
-		finding_fix(f, "rsync -a --delete%s %s %s%s", rsh, place(p->a, host, folder),
+		finding_fix(f, "rsync -ac --delete%s %s %s%s", rsh, place(p->a, host, folder),
 			    shell_quote(p->a, folder), where);
 	}
 }

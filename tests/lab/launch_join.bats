@@ -66,7 +66,7 @@ serve() { # OPTIONS...: LINE is what to paste
 
 @test "--serve: a machine that cannot start its ranks says so itself, too, and that ssh is no way to it" {
     mkdir alone
-    cp "$P" alone/another # beside it there is no rank_probe
+    cp "$BIN/portcheck" alone/another # beside it there is no rank_probe
     serve --wait 1 -- who
     run -3 on 1 "$PWD/alone/another" --join "$WHERE" "$CODE"
     [[ $output == *"cannot start $PWD/alone/rank_probe: No such file or directory"* ]]

@@ -106,7 +106,7 @@ inside() { echo "unshare -m sh -c '$1; exec \"\$@\"' sh"; }
     mkdir -p lacks
     printf '#!/bin/sh\necho no such card here >&2\nexit 4\n' | tee lacks/portcheck lacks/ncclbench >lacks/ddpsmoke
     chmod +x lacks/*
-    cp "$BIN/portcheck" lacks/agent # its ranks are programs of its folder
+    cp "$BIN/ifprobe" lacks/agent # its ranks are programs of its folder
     printf '#!/bin/bash\n[[ $1 == -n ]] && shift\n[[ $1 == node1 && $2 == *--agent* ]] || exec $REAL_RSH "$@"\nexec $REAL_RSH node1 "%s/lacks/agent --agent"\n' "$PWD" >lacks/rsh
     chmod +x lacks/rsh
     local name said

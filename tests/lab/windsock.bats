@@ -176,7 +176,7 @@ times=${REPEAT:-3}
     run -1 --separate-stderr windsock --hosts lab --quick --same "$PWD/own/code" --json
     valid
     [ "$(jq -r '.data.causes[0] | "\(.check) \(.hosts[0]) \(.subject)"' <<<"$output")" = "drift.same node2 $PWD/own/code" ]
-    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "rsync -a --delete -e "*" node0:"*"/own/code/ "*"/own/code/"* ]]
+    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "rsync -ac --delete -e "*" node0:"*"/own/code/ "*"/own/code/"* ]]
     on 2 rm -r "$PWD/own/code"
     run -1 --separate-stderr windsock --hosts lab --quick --same "$PWD/own/code" --json
     [[ $(jq -r '.data.causes[0].message' <<<"$output") == "missing here, "*" on 3 of 4 hosts" ]]

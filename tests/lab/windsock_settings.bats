@@ -257,7 +257,7 @@ mend() { # NODE
     on 3 sh -c "echo 2 >'$PWD/own/data.bin'"
     look "${same[@]}"
     [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "drift.same node3 $PWD/own/data.bin" ]
-    [[ $(first '.fix[0]') == "rsync -aL -e '$ROOT/scripts/lab rsh $LAB_NAME' node0:"*"/own/data.bin "* ]]
+    [[ $(first '.fix[0]') == "rsync -aLc -e '$ROOT/scripts/lab rsh $LAB_NAME' node0:"*"/own/data.bin "* ]]
     ! command -v rsync >/dev/null || { follow 3 && look "${same[@]}" && [ "$code" = 0 ]; }
     on all umount "$PWD/own"
 }

@@ -176,7 +176,7 @@ static void t_same(void **state)
 	assert_true(drift_same(&w.p, &w.all, "/x"));
 	assert_int_equal(w.p.t.items.n, 1);
 	assert_string_equal(found(&w, 0)->host, "n1");
-	assert_true(starts_with(found(&w, 0)->fix.v[0], "rsync -a --delete n0:/x/ /x/"));
+	assert_true(starts_with(found(&w, 0)->fix.v[0], "rsync -ac --delete n0:/x/ /x/"));
 	world_done(&w);
 	world_init(&w, facts + 4, 1);
 	assert_false(drift_same(&w.p, &w.all, "/x"));
@@ -194,10 +194,10 @@ static void t_same_fix(void **state)
 	static const struct {
 		const char *path, *host, *file, *fix;
 	} cases[] = {
-		{"/x/y//", "n0", "a", "rsync -a --delete n0:/x/y/ /x/y/"},
-		{"/x", "me@fd00::1", "a", "rsync -a --delete 'me@[fd00::1]':/x/ /x/"},
-		{"/a b/", "n0", "a", "rsync -a --delete n0:'/a b/' '/a b/'"},
-		{"/a b", "n0", "", "rsync -aL n0:'/a b' \"$(dirname '/a b')/\""},
+		{"/x/y//", "n0", "a", "rsync -ac --delete n0:/x/y/ /x/y/"},
+		{"/x", "me@fd00::1", "a", "rsync -ac --delete 'me@[fd00::1]':/x/ /x/"},
+		{"/a b/", "n0", "a", "rsync -ac --delete n0:'/a b/' '/a b/'"},
+		{"/a b", "n0", "", "rsync -aLc n0:'/a b' \"$(dirname '/a b')/\""},
 		{"/x/..", "n0", "a", "ls -la /x/..   # and where it is right"},
 		{"//", "n0", "a", "ls -la //   # and where it is right"},
 	};
