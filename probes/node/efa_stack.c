@@ -142,17 +142,10 @@ static const char *word_after(struct arena *a, const char *path, const char *mar
 	return found;
 }
 
-static const char *folder_of(struct arena *a, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? arena_strndup(a, path, (size_t)(slash - path)) : ".";
-}
-
 /* "Version: 1.18.1amzn1.0" of libfabric.pc beside the library. */
 static const char *fabric_version(struct arena *a, const char *library)
 {
-	const char *pc = arena_printf(a, "%s/pkgconfig/libfabric.pc", folder_of(a, library));
+	const char *pc = arena_printf(a, "%s/pkgconfig/libfabric.pc", file_folder(library, a));
 	FILE *in = fopen(pc, "re");
 	const char *found = NULL;
 	char line[256];
@@ -182,7 +175,7 @@ static void elsewhere(struct efa *e, struct finding *f, const char *what, const 
 		    what, place);
 	finding_expect(f, "a folder of LD_LIBRARY_PATH or of ldconfig");
 	finding_fix(f, "export LD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}",
-		    folder_of(e->v->a, place));
+		    file_folder(place, e->v->a));
 }
 
 static void fabric(struct efa *e, const str_list *path)

@@ -1,5 +1,6 @@
 #include "probes/rules/named_file.h"
 
+#include "lib/core/file.h"
 #include "lib/host/answers.h"
 #include "lib/host/sysroot.h"
 
@@ -8,19 +9,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-const char *named_file_folder(struct arena *a, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (!slash)
-		return ".";
-	return arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
-}
-
 /* A link may lead to a folder that does not. */
 static bool answers(struct arena *a, const char *path)
 {
-	return folder_answers(named_file_folder(a, path)) && folder_answers(path);
+	return folder_answers(file_folder(path, a)) && folder_answers(path);
 }
 
 static const char *why_missing(struct arena *a, const char *path)
@@ -62,14 +54,14 @@ const char *named_file_no_library(struct arena *a, const char *path)
 
 const char *named_file_no_folder(struct arena *a, const char *path)
 {
-	const char *dir = named_file_folder(a, path);
+	const char *dir = file_folder(path, a);
 
 	return folder_answers(dir) && access(dir, F_OK) ? dir : NULL;
 }
 
 const char *named_file_unwritable(struct arena *a, const char *path)
 {
-	const char *dir = named_file_folder(a, path);
+	const char *dir = file_folder(path, a);
 	struct stat st;
 
 	if (!sysroot_is_real())

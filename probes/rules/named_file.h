@@ -14,7 +14,5 @@ const char *named_file_no_library(struct arena *a, const char *path);
 const char *named_file_unwritable(struct arena *a, const char *path);
 /* Its folder, where there is none and it can be made; else NULL. */
 const char *named_file_no_folder(struct arena *a, const char *path);
-/* "/logs" of "/logs/x"; "." of "x". */
-const char *named_file_folder(struct arena *a, const char *path);
 
 #endif
