@@ -113,3 +113,5 @@ bool process_holds(pid_t pid, const char *file, const char *words)
 			 &ignored) == 0 &&
 	       memmem(text, n, words, strlen(words)) != NULL;
 }
+
+bool process_has_torch(pid_t pid) { return process_holds(pid, "maps", "/libtorch"); }

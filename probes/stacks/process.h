@@ -21,6 +21,7 @@ void processes_read(struct arena *a, struct processes *ret);
 bool process_stat(const char *path, struct process *ret);
 const struct process *process_find(const struct processes *all, pid_t pid);
 bool process_is_python(pid_t pid);
+bool process_has_torch(pid_t pid);
 /* Are these words in a file of it in /proc: "cmdline", "maps"? */
 bool process_holds(pid_t pid, const char *file, const char *words);
 /* Is @pid @top, or did that start it, or one that it started? */

@@ -5,7 +5,6 @@
 
 /* multiprocessing's "python -c from multiprocessing.spawn import spawn_main; ..." */
 static bool is_spawned(pid_t pid) { return process_holds(pid, "cmdline", "spawn_main("); }
-static bool has_torch(pid_t pid) { return process_holds(pid, "maps", "/libtorch"); }
 
 /* A DataLoader's: it has no rank. */
 static bool is_worker(pid_t pid)
@@ -70,7 +69,7 @@ void ranks_spawned(const struct processes *all, pid_t below, struct arena *a,
 
 		if ((below && !process_is_below(all, p->pid, below)) || !is_spawned(p->pid) ||
 		    is_spawned(p->parent) || ranks_have(ret, all, p->pid) ||
-		    (!below && !has_torch(p->pid)) || is_worker(p->pid))
+		    (!below && !process_has_torch(p->pid)) || is_worker(p->pid))
 			continue;
 		*LIST_ADD(a, &found) = (struct rank_process){
 			.pid = p->pid,

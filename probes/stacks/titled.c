@@ -74,7 +74,7 @@ static void consider(const struct process *p, struct arena *a, titled_list *foun
 	struct titled t = {.process = p, .kind = kind_of(title), .of = p->parent};
 
 	/* what a Ray actor that does not train or serve is, nobody waits for in a collective */
-	if (!t.kind || (!t.kind->is_numbered && !process_holds(p->pid, "maps", "/libtorch")) ||
+	if (!t.kind || (!t.kind->is_numbered && !process_has_torch(p->pid)) ||
 	    !process_is_python(p->pid))
 		return;
 	t.name = class_of(title, a);

@@ -37,6 +37,15 @@ wrap() { # ARG...: the job under us, in a process group and session of their own
     wait_for 20 grep -q ready out
 }
 
+gives_up_at() { # SIGNAL: $standin, which follows a log that never comes
+    local code=0
+    wait_for 10 grep -q 'waiting for never' err
+    kill "-$1" "$standin"
+    wait "$standin" || code=$?
+    standin=
+    ((code == 3))
+}
+
 count() { # WORD: how often the job said it
     grep -c "^$1\$" out || true
 }
@@ -90,12 +99,7 @@ ends() { # CODE: told to, it does
     run -0 --separate-stderr "${blocked[@]}" "$why" --quiet -- sh -c "[ \$(sed -n 's/^SigBlk:\t//p' /proc/self/status) = $output ]"
     "${blocked[@]}" "$why" --budget 20s --follow never >out 2>err 3>&- &
     standin=$!
-    wait_for 10 grep -q 'waiting for never' err
-    kill -TERM "$standin"
-    local code=0
-    wait "$standin" || code=$?
-    standin=
-    ((code == 3))
+    gives_up_at TERM
     grep -q 'interrupted by SIGTERM' err
 }
 
@@ -135,10 +139,5 @@ END
 @test "a log that never comes: Ctrl-C ends the waiting" {
     "$why" --follow never >out 2>err 3>&- &
     standin=$!
-    wait_for 10 grep -q 'waiting for never' err
-    kill -INT "$standin"
-    local code=0
-    wait "$standin" || code=$?
-    standin=
-    ((code == 3))
+    gives_up_at INT
 }

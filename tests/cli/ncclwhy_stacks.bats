@@ -391,16 +391,21 @@ END
     [[ $stderr == *"no rank of a job runs on h2"* ]]
 }
 
-@test "a command that stalls is looked at by itself" {
-    cat >stall.sh <<'END'
+# Two ranks of PROGRAM as the command of ours, in the background: $mine.
+wrapped() { # PROGRAM OPTION...
+    cat >stall.sh <<END
 for r in 0 1; do
-    RANK=$r WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 /usr/bin/python3 train.py astray &
-    echo $! >>pids
+    RANK=\$r WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 /usr/bin/python3 $1 astray &
+    echo \$! >>pids
 done
 wait
 END
-    "$why" --stall 3s -- sh stall.sh >said 2>&1 3>&- &
-    local mine=$!
+    "$why" "${@:2}" -- sh stall.sh >said 2>&1 3>&- &
+    mine=$!
+}
+
+@test "a command that stalls is looked at by itself" {
+    wrapped train.py --stall 3s
     wait_for 40 grep -q 'rank 1 (pid .*) is in load (train.py:7.*rank 0 (pid .*) waits in all_reduce' said
     grep -q 'no output for a while' said
     teardown
@@ -416,15 +421,7 @@ while not os.path.exists("hang"):
     n += 1
 exec(compile(open("train.py").read(), "train.py", "exec"))
 END
-    cat >stall.sh <<'END'
-for r in 0 1; do
-    RANK=$r WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 /usr/bin/python3 silent.py astray &
-    echo $! >>pids
-done
-wait
-END
-    "$why" --stall 2s -- sh stall.sh >said 2>&1 3>&- &
-    local mine=$!
+    wrapped silent.py --stall 2s
     wait_for 40 grep -q 'no output for a while, and nothing is wrong with where its ranks stand' said
     touch hang
     wait_for 40 grep -q 'rank 1 (pid .*) is in load (train.py:7.*rank 0 (pid .*) waits in all_reduce' said
