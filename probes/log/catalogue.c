@@ -18,39 +18,20 @@ int signature_find(const char *id)
 	return -1;
 }
 
-int signature_compile(const struct signature *g, struct signature_re *ret)
+int signature_compile(struct arena *a, const struct signature *g, struct signature_re *ret)
 {
-	const char *but = strstr(g->ere, SIGNATURE_BUT);
-	char yes[2048];
-	size_t n = but ? (size_t)(but - g->ere) : strlen(g->ere);
+	const char *but = strstr(g->ere, SIGNATURE_BUT),
+		   *no = but ? but + strlen(SIGNATURE_BUT) : "";
 
-	if (n >= sizeof(yes))
-		return -1;
-	memcpy(yes, g->ere, n);
-	yes[n] = '\0';
-	ret->has_no = but != NULL;
-	ret->is_either = *yes != '^' && (strstr(yes, "|^") || strstr(yes, "(^"));
-	if (regcomp(&ret->yes, yes, REG_EXTENDED | REG_NOSUB))
-		return -1;
-	if (but && regcomp(&ret->no, but + strlen(SIGNATURE_BUT), REG_EXTENDED | REG_NOSUB)) {
-		regfree(&ret->yes);
-		return -1;
-	}
-	return 0;
+	ret->is_either = *g->ere != '^' && (strstr(g->ere, "|^") || strstr(g->ere, "(^"));
+	ret->yes = ere_of(a, g->ere, but ? (size_t)(but - g->ere) : strlen(g->ere));
+	ret->no = but ? ere_of(a, no, strlen(no)) : NULL;
+	return ret->yes && (!but || ret->no) ? 0 : -1;
 }
-
-void signature_re_done(struct signature_re *re)
-{
-	regfree(&re->yes);
-	if (re->has_no)
-		regfree(&re->no);
-}
-
-static bool is_in(const regex_t *re, const char *s) { return regexec(re, s, 0, NULL, 0) == 0; }
 
 bool signature_refuses(const struct signature_re *re, const char *text, const char *body)
 {
-	return re->has_no && (is_in(&re->no, text) || is_in(&re->no, body));
+	return re->no && (ere_is_in(re->no, text) || ere_is_in(re->no, body));
 }
 
 const char *signature_where(const struct signature *g, const struct signature_re *re,
@@ -58,8 +39,8 @@ const char *signature_where(const struct signature *g, const struct signature_re
 {
 	const char *where = *g->ere == '^' ? body : text;
 
-	if (!is_in(&re->yes, where)) {
-		if (!re->is_either || body == text || !is_in(&re->yes, body))
+	if (!ere_is_in(re->yes, where)) {
+		if (!re->is_either || body == text || !ere_is_in(re->yes, body))
 			return NULL;
 		where = body;
 	}

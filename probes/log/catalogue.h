@@ -1,9 +1,7 @@
 #ifndef PROBES_LOG_CATALOGUE_H
 #define PROBES_LOG_CATALOGUE_H
 /* The failures that can be recognised in a log: data only, see catalogue.def. */
-#include "lib/core/base.h"
-
-#include <regex.h>
+#include "probes/log/ere.h"
 
 enum tier { TIER_ROOT, TIER_EFFECT, TIER_GENERIC, TIER_WRAPPER, TIER_HINT };
 
@@ -29,13 +27,12 @@ int signature_find(const char *id);
 #define SIGNATURE_BUT " !! "
 
 struct signature_re {
-	regex_t yes, no;
-	bool has_no, is_either; /* either: some of its alternatives begin with ^ */
+	const struct ere *yes, *no; /* no: or NULL */
+	bool is_either;		    /* some of its alternatives begin with ^ */
 };
 
-/* 0, or -1 where it is ill formed; then there is nothing to free. */
-int signature_compile(const struct signature *g, struct signature_re *ret);
-void signature_re_done(struct signature_re *re);
+/* 0, or -1 where it is ill formed. It lives in @a. */
+int signature_compile(struct arena *a, const struct signature *g, struct signature_re *ret);
 /* Which of the two it matches, or NULL. @body: what of @text remains without rank, time and host.
  */
 const char *signature_where(const struct signature *g, const struct signature_re *re,

@@ -236,7 +236,7 @@ static const char *matched(const struct why *w, struct arena *a, const struct ca
 	size_t sig = (size_t)(c->sig - signatures);
 	bool wants = strstr(c->sig->meaning, "{2") != NULL;
 
-	if (!c->first || !w->is_compiled[sig])
+	if (!c->first || !w->compiled[sig].yes)
 		return NULL;
 	for (size_t i = 0; wants && i < c->record->events.n; i++) {
 		const struct log_event *e = &c->record->events.v[i];

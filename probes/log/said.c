@@ -68,10 +68,11 @@ const char *said_anyhow(const char *text, const char *words)
 {
 	enum { SMALL = 0x20 }; /* what a capital lacks; what else it makes equal is compared then */
 	const size_t n = strlen(words);
-	const int first = *words | SMALL;
+	const int first = words[0] | SMALL, second = words[1] | SMALL;
 
 	for (const char *p = text; *p; p++)
-		if ((*p | SMALL) == first && !strncasecmp(p, words, n))
+		if ((p[0] | SMALL) == first && (p[1] | SMALL) == second &&
+		    !strncasecmp(p, words, n))
 			return p;
 	return NULL;
 }

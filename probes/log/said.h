@@ -19,8 +19,8 @@ const char *said_spaces(const char *p);
 const char *said_next(const char *p);
 /* Is one of @words, up to a NULL, in these @n bytes? */
 bool said_any(const char *p, size_t n, const char *const *words);
-/* strcasestr() of letters, which for words and lines as short as these takes several times as long.
- */
+/* strcasestr() of two letters and more, which for words and lines as short as these takes several
+ * times as long. */
 const char *said_anyhow(const char *text, const char *words);
 /* Copies @from up to the first of @ends, cut to @size. */
 void said_word(char *out, size_t size, const char *from, const char *ends);

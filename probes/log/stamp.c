@@ -42,7 +42,7 @@ static int month(const char *p)
 	static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 
 	for (int i = 0; isupper((unsigned char)*p) && i < 12; i++)
-		if (strncmp(p, names + 3 * i, 3) == 0)
+		if (p[0] == names[3 * i] && p[1] == names[3 * i + 1] && p[2] == names[3 * i + 2])
 			return i + 1;
 	return 0;
 }

@@ -60,9 +60,6 @@ void why_init(struct why *w)
 	*w = (struct why){.stalled = -1, .setup.nvls = -1};
 	w->records = arena_alloc(&w->a, signature_count * sizeof(*w->records));
 	w->compiled = arena_alloc(&w->a, signature_count * sizeof(*w->compiled));
-	w->needs = arena_alloc(&w->a, signature_count * sizeof(struct need *));
-	w->is_read = arena_alloc(&w->a, signature_count);
-	w->is_compiled = arena_alloc(&w->a, signature_count);
 	w->is_retired = arena_alloc(&w->a, signature_count + log_fact_count);
 	w->fact_tried = arena_alloc(&w->a, log_fact_count * sizeof(*w->fact_tried));
 	w->is_retired[signature_count + log_fact_progress] = true; /* until something fails */
@@ -72,9 +69,6 @@ void why_init(struct why *w)
 
 void why_done(struct why *w)
 {
-	for (size_t i = 0; w->is_compiled && i < signature_count; i++)
-		if (w->is_compiled[i])
-			signature_re_done(&w->compiled[i]);
 	dumps_done(w);
 	arena_done(&w->a);
 }

@@ -88,9 +88,8 @@ struct record {
 struct why {
 	struct arena a;
 	struct record *records; /* by signature */
-	struct need **needs;	/* of the expressions */
 	struct signature_re *compiled;
-	bool *is_read, *is_compiled, *is_retired; /* retired also holds the facts' */
+	bool *is_retired; /* also the facts' */
 	struct scan *scan;
 	struct actors actors;
 	str_list files;

@@ -1,6 +1,5 @@
 /* A line in which something was found: who says it, which signatures match, and what is kept. */
 #include "probes/log/bare.h"
-#include "probes/log/need.h"
 #include "probes/log/path.h"
 #include "probes/log/reply.h"
 #include "probes/log/scan.h"
@@ -33,17 +32,8 @@ bool why_matches(struct why_stream *s, size_t sig, struct log_line *l)
 	struct why *w = s->w;
 	const struct signature *g = &signatures[sig];
 
-	if (!w->is_read[sig]) {
-		w->needs[sig] = need_of(&w->a, g->ere);
-		w->is_read[sig] = true;
-	}
-	if (!need_met(w->needs[sig], l->text))
+	if (!w->compiled[sig].yes && signature_compile(&w->a, g, &w->compiled[sig]))
 		return false;
-	if (!w->is_compiled[sig]) {
-		if (signature_compile(g, &w->compiled[sig]))
-			return false;
-		w->is_compiled[sig] = true;
-	}
 	why_place(s, l);
 	return signature_match(g, &w->compiled[sig], l->text, l->body);
 }

@@ -177,12 +177,11 @@ static void nothing_is_dead(void **state UNUSED)
 		l.is_elsewhere = l.is_excused = false;
 		for (size_t i = 0; i < ARRAY_LEN(elsewhere); i++)
 			l.is_elsewhere |= streq(elsewhere[i], l.g->id);
-		assert_int_equal(signature_compile(l.g, &l.re), 0);
+		assert_int_equal(signature_compile(&l.w.a, l.g, &l.re), 0);
 		try_alternatives(&l);
 		judge_anchors(&l);
 		if (l.is_elsewhere && !l.is_excused)
 			fault(&l, "needs no exception", l.g->ere, strlen(l.g->ere));
-		signature_re_done(&l.re);
 	}
 	why_done(&l.w);
 	if (l.faults)

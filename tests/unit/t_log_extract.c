@@ -143,9 +143,8 @@ static bool fills(const struct signature *g, int group, const char *raw)
 	const char *where;
 
 	line_parse(raw, strlen(raw), &l);
-	assert_int_equal(signature_compile(g, &re), 0);
+	assert_int_equal(signature_compile(&a, g, &re), 0);
 	where = signature_where(g, &re, l.text, l.body);
-	signature_re_done(&re);
 	return extract_group(&a, group, g->ere, where);
 }
 
