@@ -233,9 +233,14 @@ const struct ere *ere_of(struct arena *a, const char *pattern, size_t n)
 
 /* --- through a text ------------------------------------------------------------------------ */
 
+struct span {
+	const char *from, *end;
+};
+
 struct walk {
 	const char *text, *end;
-	size_t words; /* of each memo */
+	struct span tried[MEMOS_MOST]; /* of each run: the latest row of places that failed */
+	size_t words;		       /* of each memo */
 	uint64_t failed[MEMOS_MOST * MEMO_WORDS];
 };
 
@@ -286,18 +291,39 @@ static const char *candidate(const struct walk *w, const struct step *s, const c
 	return p <= far ? p : NULL;
 }
 
+static const char *behind(const struct span *tried, const char *p)
+{
+	return p >= tried->from && p < tried->end ? tried->end : p;
+}
+
+static void add_tried(struct span *tried, const char *from, const char *end)
+{
+	if (!tried->end || from > tried->end || end < tried->from)
+		*tried = (struct span){from, end};
+	tried->from = from < tried->from ? from : tried->from;
+	tried->end = end > tried->end ? end : tried->end;
+}
+
 static bool go_run(struct walk *w, const struct step *s, const char *p)
 {
-	const char *far = reach(w, s, p);
+	struct span *tried = &w->tried[s->memo];
+	const char *far, *from;
 
-	if ((size_t)(far - p) < s->least)
+	if ((size_t)(w->end - p) < s->least)
 		return false;
-	for (p += s->least; (p = candidate(w, s, p, far)); p++)
+	from = p + s->least;
+	if (s->most == ERE_ENDLESS && behind(tried, from) != from)
+		return false; /* it reaches no farther than what was tried */
+	far = reach(w, s, p);
+	if (far < from)
+		return false;
+	for (p = from; (p = candidate(w, s, behind(tried, p), far)); p++)
 		if (!has_failed(w, s->memo, p)) {
 			if (go(w, s->next, p))
 				return true;
 			(void)fail(w, s->memo, p);
 		}
+	add_tried(tried, from, far + 1);
 	return false;
 }
 
@@ -351,6 +377,7 @@ bool ere_is_in(const struct ere *e, const char *text)
 	w.text = text;
 	w.end = text + n;
 	w.words = n / 64 + 1;
+	memset(w.tried, 0, e->memos * sizeof(*w.tried));
 	memset(w.failed, 0, e->memos * w.words * sizeof(*w.failed));
 	return go(&w, e->first, text);
 }
