@@ -4,6 +4,7 @@
 # slows them. Each figure is of a machine that others may use: what it could not judge is tried again.
 # shellcheck disable=SC2154,SC2086
 bats_require_minimum_version 1.5.0
+load ../wait.sh
 
 setup_file() {
     export LAB=$ROOT/scripts/lab
@@ -99,16 +100,16 @@ leaf() {
 }
 
 @test "a rank that dies while all are at once is named" {
-    local out=$BATS_TEST_TMPDIR/out rank run code=0 begun
+    local out=$BATS_TEST_TMPDIR/out shown=$BATS_TEST_TMPDIR/shown rank run code=0
+    : >"$shown"
     lab=$("$LAB" up 4 --rate 6mbit) # slow: there is time to hit it
-    bench=(timeout 60 "$BIN/ncclbench" --hosts 'node[0-3]' --rsh "$LAB rsh $lab" --find-slow --deadline 3)
-    begun=$EPOCHREALTIME
-    "$LAB" on "$lab" node0 -- "${bench[@]}" >"$out" 2>&1 || true # of what is so slow much is lost
-    begun=$((${EPOCHREALTIME/./} - ${begun/./}))
-    "$LAB" on "$lab" node0 -- "${bench[@]}" --together >"$out" 2>&1 3>&- &
+    # a terminal is told where it is
+    TERM=xterm "$LAB" on "$lab" node0 -- script -qfec "timeout 100 '$BIN/ncclbench' --hosts 'node[0-3]' \
+        --rsh '$LAB rsh $lab' --find-slow --deadline 3 --together >'$out'" "$shown" >/dev/null 3>&- &
     run=$!
-    sleep "$((begun / 1000000 + 1)).$(printf %06d $((begun % 1000000)))" # the rounds are over
+    wait_for 60 grep -q 'pairs of hosts' "$shown"
     rank=$("$LAB" on "$lab" node2 -- bash -c "$(declare -f leaf); leaf")
+    wait_for 60 grep -q 'all pairs at once' "$shown"
     "$LAB" on "$lab" node2 -- kill -KILL "$rank"
     wait "$run" || code=$?
     cat "$out"
