@@ -136,10 +136,8 @@ void loop_stop(struct loop *l) { l->stopped = true; }
 /* Until the first timer: its deadline is over when it is looked at. */
 static int wait_ms(const struct loop *l) { return l->nheap ? ms_until(l->heap[0]->at_ns) : -1; }
 
-static void fire_due(struct loop *l)
+static void fire_due(struct loop *l, uint64_t now)
 {
-	uint64_t now = now_ns();
-
 	while (!l->stopped && l->nheap && l->heap[0]->at_ns <= now) {
 		struct timer *t = l->heap[0];
 
@@ -166,17 +164,23 @@ static void hand_out(struct loop *l, struct epoll_event *v, int n)
 	l->nbatch = 0;
 }
 
+/* What has come by the time of a deadline is handed out before it, however late we are: only
+ * those fire that were due when we looked, and not where there may be more than was fetched. */
 int loop_run(struct loop *l, struct err *e)
 {
 	struct epoll_event v[BATCH];
+	size_t full = 0; /* in full batches, one after another; each io is in one of them */
 
 	for (l->stopped = false; !l->stopped && (l->nio || l->nheap) && !interrupt_pending();) {
+		uint64_t looked_ns = now_ns();
 		int n = epoll_wait(l->epfd, v, BATCH, wait_ms(l));
 
 		if (n < 0 && errno != EINTR)
 			return err_sys(e, "cannot wait for events");
 		hand_out(l, v, n);
-		fire_due(l);
+		full = n < BATCH || full > l->nio ? 0 : full + BATCH;
+		if (!full)
+			fire_due(l, looked_ns);
 	}
 	return 0;
 }

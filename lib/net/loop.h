@@ -5,6 +5,7 @@
  * io and timer and embeds them in its own struct; the loop only links them.
  * loop_run() returns 0 when nothing is left to wait for, after loop_stop(),
  * or when a signal was caught (ask interrupt_pending(), lib/core/interrupt.h).
+ * What is ready when a deadline passes is told before that fires, also where we come late.
  * Callbacks may delete any io and disarm any timer, their own included, and
  * free what embeds them. They must not call loop_run() again.
  */

@@ -224,6 +224,86 @@ static void t_stop_and_again(void **state)
 	(void)close(io.fd);
 }
 
+/* As a machine that has no time for us: the deadline is over, and what it waited for has come. */
+static void be_late(struct loop *l, struct io *io, uint32_t events)
+{
+	(void)events;
+	loop_del(l, io);
+	assert_int_equal(eventfd_write(b.fd, 1), 0);
+	while (now_ns() <= first.timer.at_ns)
+		;
+}
+
+static void in_time(struct loop *l, struct io *io, uint32_t events)
+{
+	(void)events;
+	loop_disarm(l, &first.timer);
+	loop_del(l, io);
+}
+
+static void t_what_came_in_time(void **state)
+{
+	AUTO(auto_loop) struct loop l;
+
+	(void)state;
+	nfired = 0;
+	first = (struct alarm){.timer = {.fire = note}};
+	a = event(be_late, 1);
+	b = event(in_time, 0);
+	assert_int_equal(loop_init(&l, &err), 0);
+	assert_int_equal(loop_add(&l, &a, EPOLLIN, &err), 0);
+	assert_int_equal(loop_add(&l, &b, EPOLLIN, &err), 0);
+	assert_int_equal(loop_arm(&l, &first.timer, NS_PER_MS, &err), 0);
+	assert_int_equal(loop_run(&l, &err), 0);
+	assert_int_equal(nfired, 0);
+	(void)close(a.fd);
+	(void)close(b.fd);
+}
+
+static void once(struct loop *l, struct io *io, uint32_t events)
+{
+	(void)events;
+	calls++;
+	loop_del(l, io);
+}
+
+static void always(struct loop *l, struct io *io, uint32_t events)
+{
+	(void)l;
+	(void)io;
+	(void)events;
+	calls++;
+}
+
+/* A deadline that is due, and more that is ready than is fetched at once: how often was that told?
+ */
+static unsigned before_deadline(void (*ready)(struct loop *, struct io *, uint32_t))
+{
+	AUTO(auto_loop) struct loop l;
+	struct io v[MANY];
+
+	nfired = calls = 0;
+	first = (struct alarm){.timer = {.fire = stop_now}};
+	assert_int_equal(loop_init(&l, &err), 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		v[i] = event(ready, 1);
+		assert_int_equal(loop_add(&l, &v[i], EPOLLIN, &err), 0);
+	}
+	assert_int_equal(loop_arm(&l, &first.timer, 0, &err), 0);
+	assert_int_equal(loop_run(&l, &err), 0);
+	assert_int_equal(nfired, 1);
+	for (unsigned i = 0; i < MANY; i++)
+		(void)close(v[i].fd);
+	return calls;
+}
+
+static void t_a_deadline_among_many(void **state)
+{
+	(void)state;
+	assert_int_equal(before_deadline(once), MANY);
+	assert_in_range(before_deadline(always), MANY, 4 * MANY); /* and it does fire */
+}
+
 static void t_errors_say_so(void **state)
 {
 	AUTO(auto_loop) struct loop l;
@@ -294,6 +374,8 @@ int main(void)
 		cmocka_unit_test(t_deleting_all_others),
 		cmocka_unit_test(t_changing_another),
 		cmocka_unit_test(t_stop_and_again),
+		cmocka_unit_test(t_what_came_in_time),
+		cmocka_unit_test(t_a_deadline_among_many),
 		cmocka_unit_test(t_errors_say_so),
 		cmocka_unit_test(t_signal_ends_the_run),
 	};
