@@ -75,6 +75,8 @@ static int window(struct talk *t, size_t n, uint64_t patience_ns, struct err *e)
 	size_t left = n;
 
 	while (left && !interrupt_pending()) {
+		uint64_t looked_ns = now_ns(); /* what came since is not looked at yet */
+
 		for (size_t i = 0; i < n; i++)
 			fds[i] = (struct pollfd){.fd = t[i].fd, .events = POLLIN};
 		if (poll(fds, n, 20) < 0 && errno != EINTR)
@@ -83,7 +85,7 @@ static int window(struct talk *t, size_t n, uint64_t patience_ns, struct err *e)
 		for (size_t i = 0; i < n; i++) {
 			if (t[i].fd >= 0 && fds[i].revents)
 				heard(&t[i]);
-			left += t[i].fd >= 0 && waited(&t[i], now_ns(), patience_ns);
+			left += t[i].fd >= 0 && waited(&t[i], looked_ns, patience_ns);
 		}
 	}
 	return 0;

@@ -164,9 +164,9 @@ static void answered(struct worker *w, int i)
 	w->no_fds = false;
 }
 
-static void expire(struct worker *w)
+static void expire(struct worker *w, uint64_t now)
 {
-	uint64_t now = now_ns(), wait = wait_ns(w);
+	uint64_t wait = wait_ns(w);
 
 	while (w->oldest >= 0 && w->slots[w->oldest].started_ns + wait <= now) {
 		struct slot *s = &w->slots[w->oldest];
@@ -218,15 +218,16 @@ static void give_up_rest(struct worker *w)
 static int look(struct worker *w)
 {
 	struct epoll_event ev[256];
+	uint64_t looked_ns = now_ns();
 	int n = epoll_wait(w->epfd, ev, ARRAY_LEN(ev), pause_ms(w));
 
 	if (n < 0 && errno != EINTR)
 		return err_sys(&w->e, "cannot wait for connections");
 	for (int i = 0; i < n; i++)
 		answered(w, (int)ev[i].data.u32);
-	/* Answers that still wait to be read must not be taken for silence. */
+	/* Answers that still wait to be read, or came since, must not be taken for silence. */
 	if (n < (int)ARRAY_LEN(ev))
-		expire(w);
+		expire(w, looked_ns);
 	return 0;
 }
 
