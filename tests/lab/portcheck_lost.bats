@@ -4,9 +4,9 @@
 # shellcheck disable=SC2016 # single quotes: the other side expands
 bats_require_minimum_version 1.5.0
 
-# One rank on each of three nodes, as torchrun starts them; node 2's is killed after a while, and
-# ends what waits for it. Each one's exit code is its last line.
-lose() { # SECONDS
+# One rank on each of three nodes, as torchrun starts them; node 2's is killed when so many bytes
+# have come to it, which ends what waits for it. Each one's exit code is its last line.
+lose() { # BYTES
     "$ROOT/scripts/lab" run 3 -- bash -c '
         for r in 0 1 2; do
             $WINDSOCK_RSH node$r "env RANK=$r WORLD_SIZE=3 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 GROUP_RANK=$r \
@@ -14,7 +14,9 @@ lose() { # SECONDS
                     echo \$\$ >pid$r; exec $1 --deadline 5s --bandwidth 3'\''" >out$r 2>&1 &
             at[r]=$!
         done
-        sleep "$2"
+        until [ -s pid2 ] && (($($WINDSOCK_RSH node2 cat /sys/class/net/eth0/statistics/rx_bytes) > $2)); do
+            kill -0 ${at[0]} || break
+        done
         kill -9 "$(cat pid2)"
         for r in 0 1; do
             wait ${at[r]}
@@ -24,8 +26,9 @@ lose() { # SECONDS
 
 @test "a rank of torchrun's is killed: those that are left end with 1, and rank 0 says so" {
     cd "$BATS_TEST_TMPDIR"
-    for after in 0.3 2; do
-        lose $after
+    for bytes in 4000 20000000; do # once it has joined; while what goes through is measured
+        rm -f pid2
+        lose $bytes
         grep -q '^rank 0: 1$' out0 && grep -q '^rank 1: 1$' out1 || { cat out0 out1; false; }
         grep -q 'fail  mesh.run .*rank 2' out0 || { cat out0; false; }
         run ! grep -q 'stopped before the end' out0
