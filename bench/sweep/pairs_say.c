@@ -281,7 +281,7 @@ static int next_slowest(const struct matrix *m, int last)
 	return best;
 }
 
-static const char *direction(const struct matrix *m, int i)
+const char *matrix_direction(const struct matrix *m, int i)
 {
 	return arena_printf(m->s->a, "%s to %s %.3f", matrix_name(m, i / m->n),
 			    matrix_name(m, i % m->n), m->gbps[i]);
@@ -300,7 +300,7 @@ static void judge_expected(const struct matrix *m, double limit)
 	}
 	text_init(&t, m->s->a);
 	for (int i = slowest, k = 0; k < below && k < NAMED_MAX; i = next_slowest(m, i), k++)
-		text_addf(&t, "%s%s", k ? ", " : "", direction(m, i));
+		text_addf(&t, "%s%s", k ? ", " : "", matrix_direction(m, i));
 	if (below > NAMED_MAX)
 		text_add(&t, " ...");
 	if (below)
@@ -308,12 +308,13 @@ static void judge_expected(const struct matrix *m, double limit)
 			    limit, matrix_over(m), t.s);
 	else
 		finding_set(f, ST_PASS, "all %d directions reach %g GB/s%s; the slowest is %s", of,
-			    limit, matrix_over(m), direction(m, slowest));
+			    limit, matrix_over(m), matrix_direction(m, slowest));
 	finding_value(f, m->gbps[slowest], "GB/s");
 	finding_expect(f, ">= %g GB/s", limit);
-	if (below && !m->one_host)
-		finding_fix(f,
-			    "ncclbench --hosts ... --find-slow  # a host, or a link between two");
+	if (below) {
+		look_at(m, f, slowest / m->n);
+		look_at(m, f, slowest % m->n);
+	}
 	verdict_add(m->s->r, f);
 }
 
@@ -342,6 +343,8 @@ void matrix_judge(const struct matrix *m, const struct verdict_opts *o)
 		say_shared(m);
 		return;
 	}
+	if (m->one_host && found.n && doubts_apart(m))
+		return;
 	for (size_t i = 0; i < found.n; i++)
 		(found.v[i].kind == LOSSY_MOST ? say_lossy : say_one)(m, &found.v[i]);
 	if (!found.n)

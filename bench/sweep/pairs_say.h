@@ -19,6 +19,8 @@ const char *matrix_name(const struct matrix *m, int i);
 const char *matrix_over(const struct matrix *m); /* " over eth1", or nothing */
 /* Of a finding about @a, or about the link to @b (NULL: none). */
 const char *matrix_subject(const struct matrix *m, const char *a, const char *b);
+/* "node0 to node1 0.120", of gbps[i]. */
+const char *matrix_direction(const struct matrix *m, int i);
 double matrix_median(const struct matrix *m);
 /* Of one rail, or of all that there is; of a rail that there is not it stays empty. */
 void matrix_fill(struct matrix *m, const struct story *s, int rail);
@@ -34,6 +36,8 @@ void at_once_say(const struct story *s, const struct verdict_opts *o);
 /* --- pairs_say_doubt.c --- */
 /* Nobody was found slow; does that say anything about the network? */
 void doubts_judge(const struct matrix *m, const struct slow_input *in);
+/* Says that the best pair reaches far more than most do, where it does: nobody is named then. */
+bool doubts_apart(const struct matrix *m);
 /* Nobody is slow as measured, and processors did not decide. */
 bool doubts_none(const struct matrix *m, const struct slow_input *in);
 

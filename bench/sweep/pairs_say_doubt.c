@@ -36,6 +36,50 @@ static void say_healthy(const struct matrix *m)
 	verdict_add(m->s->r, f);
 }
 
+/* The pair that reaches far more than most do, or would without their waiting; -1: none. */
+static int find_apart(const struct matrix *m)
+{
+	int n = m->n * m->n, best = 0;
+	double *favour = arena_alloc(m->s->a, (size_t)n * sizeof(*favour));
+
+	for (int i = 0; i < n; i++) {
+		favour[i] = fmax(m->gbps[i], m->unhindered[i]);
+		if (isfinite(m->gbps[i]) && !(m->gbps[i] <= m->gbps[best]))
+			best = i;
+	}
+	return slow_median(favour, (size_t)n, m->s->a) < m->gbps[best] * SLOW_SHARE ? best : -1;
+}
+
+static void fix_apart(const struct matrix *m, struct finding *f)
+{
+	if (m->one_host || m->of_ranks)
+		finding_fix(f, "nvidia-smi topo -m   # what joins which of them");
+	else
+		finding_fix(f,
+			    "ethtool %s; tc -s qdisc   # on each host: the speed that was agreed "
+			    "on, a shaper",
+			    m->rail ? m->rail : "IFACE");
+}
+
+bool doubts_apart(const struct matrix *m)
+{
+	int best = find_apart(m);
+	struct finding *f;
+
+	if (best < 0)
+		return false;
+	f = report_find(m->s->r, "pair.bandwidth", m->rail);
+	finding_set(f, ST_WARN,
+		    "half of all directions reach at most %.3f GB/s%s, and %s: too different to "
+		    "say who is slow",
+		    matrix_median(m), matrix_over(m), matrix_direction(m, best));
+	finding_value(f, matrix_median(m), "GB/s");
+	finding_expect(f, ">= %.3f GB/s", m->gbps[best] * SLOW_SHARE);
+	fix_apart(m, f);
+	verdict_add(m->s->r, f);
+	return true;
+}
+
 /* Nothing to be repaired: a look at what else runs, and another try. */
 static void fix_doubt(struct finding *f)
 {
@@ -99,7 +143,7 @@ void doubts_judge(const struct matrix *m, const struct slow_input *in)
 	}
 	if (!said && hindered)
 		say_hindered(m, slow_hindered(in, m->s->a));
-	else if (!said)
+	else if (!said && !doubts_apart(m))
 		say_healthy(m);
 }
 
@@ -108,5 +152,5 @@ bool doubts_none(const struct matrix *m, const struct slow_input *in)
 	slow_list doubts;
 
 	slow_doubts(in, m->s->a, &doubts);
-	return !doubts.n && !is_hindered(m, in);
+	return !doubts.n && !is_hindered(m, in) && find_apart(m) < 0;
 }

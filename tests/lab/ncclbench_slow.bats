@@ -47,12 +47,26 @@ no_alarm() { # PAIRS
     jq -e '.data.pairs | length == 56' <<<"$output"
 }
 
+@test "--pairs: half of the nodes are limited to a tenth: these are named, and no other" {
+    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node1=100mbit --rate node2=100mbit -- \
+        "$BIN/ncclbench" --hosts lab --pairs --json
+    jq -e '[.findings[] | select(.check == "pair.bandwidth")] | all(.[]; .status == "fail") and
+        [.[].subject] == ["node1", "node2"]' <<<"$output"
+}
+
+@test "--find-slow: two of five do well with each other: nobody is named, and it is no pass" {
+    run -0 --separate-stderr "$LAB" run 5 --rate 1gbit --rate node0=100mbit --rate node1=100mbit \
+        --rate node2=100mbit -- "$BIN/ncclbench" --hosts lab --find-slow
+    [[ $output == *"# WARN pair.bandwidth: half of all directions reach at most 0.01"*", and node"[34]" to node"[34]" 0.1"*": too different to say who is slow"* ]]
+    [[ $output != *"PASS pair.bandwidth"* ]]
+}
+
 @test "--pairs --expect: the directions that are below it, and no other" {
     run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node3=100mbit -- \
         "$BIN/ncclbench" --hosts lab --find-slow --expect 0.03 --json
     jq -e '[.findings[] | select(.check == "pair.expected")] | length == 1 and (.[0] |
         .status == "fail" and .value < 0.02 and (.message | startswith("6 of 12 directions ")) and
-        (.message | [match("node3"; "g")] | length == 6) and (.fix[0] | test("--find-slow")))' <<<"$output"
+        (.message | [match("node3"; "g")] | length == 6) and (.fix | length == 2 and any(test("tc -s qdisc")) and any(contains("node3"))))' <<<"$output"
 }
 
 @test "a sweep names the rank that the others wait for; of a healthy cluster none" {
