@@ -48,9 +48,15 @@ const double EXPECT_WARN = 0.55, EXPECT_FAIL = 0.38;
 static const double RING_WARN = 0.62; /* half of the cards of two p5 are 0.61, with trees */
 static const double NVLINK_REACHED = 0.78;
 
+/* Smaller sizes are too little of the ramp below, and of what a shaper lets pass at once. */
+static const uint64_t RAMP_FROM = 64ull << 20, LEAST_FROM = 16ull << 20;
+
+/* Whose ramp that is: four hosts with eight cards of 400 Gb/s. */
+enum { RAMP_GBPS = 400, RAMP_HOSTS = 4 };
+
 double expect_reached(uint64_t bytes)
 {
-	/* a healthy fabric of 400 Gb/s cards: 12 % at 16 MiB, 38 at 128, 63 at 512, 70 at 1 GiB */
+	/* 12 % of what the cards do at 16 MiB, 38 at 128, 63 at 512, 70 at 1 GiB */
 	static const struct {
 		double log2_bytes, share;
 	} known[] = {{20, 0.01}, {24, 0.18}, {27, 0.53}, {29, 0.86}, {30, 0.94}, {32, 1}};
@@ -70,9 +76,22 @@ double expect_reached(uint64_t bytes)
 
 double expect_share(const struct expect *x, uint64_t bytes)
 {
-	if (bytes < (x->grows ? x->judged_from / 16 : x->judged_from))
+	if (bytes < x->judged_from)
 		return 0;
-	return x->grows ? expect_reached(bytes) : 1;
+	return x->ramp > 0 ? expect_reached((uint64_t)((double)bytes / x->ramp)) : 1;
+}
+
+/*
+ * A message takes its latency, and its size by the rate: so much slower, so much smaller are the
+ * sizes where the latter is most of it. Latency grows with the hosts that a ring goes round. More
+ * than of that fabric is asked of nobody.
+ */
+static void set_ramp(struct expect *ret, int hosts)
+{
+	ret->ramp = fmin(1, ret->asked / RAMP_GBPS * fmax(1, (double)hosts / RAMP_HOSTS));
+	ret->judged_from = (uint64_t)((double)RAMP_FROM * ret->ramp);
+	if (ret->judged_from < LEAST_FROM)
+		ret->judged_from = LEAST_FROM;
 }
 
 static void nothing(struct expect *ret, const char *why)
@@ -148,8 +167,8 @@ static void by_nvlink(const struct expect_gpu *g, const char *where, struct aren
 		.asked = g->nvlink,
 		.warn = 0.7,
 		.fail = 0.5,
-		.judged_from = 1ull << 30,
-		.grows = true,
+		.judged_from = RAMP_FROM,
+		.ramp = 1,
 		.why = arena_printf(a,
 				    "%s %s: %s does %g GB/s each way; healthy rings reach "
 				    "78-82 %% of it, NVLink SHARP more",
@@ -206,6 +225,18 @@ static bool find_nvlink(const struct expect_facts *f, struct expect_gpu *ret)
 	return !gpu || (expect_gpu(gpu, ret) && ret->nvlink > 0);
 }
 
+/* In host memory a rank's thread adds and moves: cards that are faster wait for it. */
+static void spare_a_thread(struct arena *a, struct expect *ret)
+{
+	if (!(ret->asked * 8 > TCP_RANK_GBPS))
+		return;
+	ret->asked = TCP_RANK_GBPS / 8.;
+	ret->always = true;
+	ret->capped = false;
+	ret->why = arena_printf(a, "%s; of a rank, one thread, %d Gb/s are asked", ret->why,
+				TCP_RANK_GBPS);
+}
+
 static void between_hosts(const struct expect_facts *f, double node, struct arena *a,
 			  struct expect *ret)
 {
@@ -222,8 +253,7 @@ static void between_hosts(const struct expect_facts *f, double node, struct aren
 			 : node / each * (f->ranks - 1) / (f->hosts - 1);
 	ret->asked = ret->busbw;
 	ret->capped = !ret->always && !tcp; /* whose ranks share a host */
-	ret->grows = !tcp;
-	ret->judged_from = ret->grows ? 1ull << 30 : 16ull << 20;
+	ret->judged_from = LEAST_FROM;
 	if (!tcp && each > 1)
 		speeds = ask_hosts_of_many(&g, node, a, ret);
 	ret->why = arena_printf(
@@ -232,6 +262,11 @@ static void between_hosts(const struct expect_facts *f, double node, struct aren
 		speeds
 			?: arena_printf(a, "%s %.3g GB/s; healthy clusters reach 59-86 %% of that",
 					ret->always ? "always" : "at most", ret->busbw));
+	if (tcp)
+		return;
+	if (!streq(f->backend, "nccl"))
+		spare_a_thread(a, ret);
+	set_ramp(ret, f->hosts);
 }
 
 /* Several hosts, and the network cards are all there is between them. */

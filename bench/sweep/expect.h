@@ -36,8 +36,8 @@ struct expect {
 	/* what is asked for */
 	double asked;	      /* GB/s that shares are of: that, or what rings do */
 	double warn, fail;    /* shares of it, below which it is one */
-	uint64_t judged_from; /* bytes: smaller sizes do not reach it ... */
-	bool grows;	      /* ... but, from a 16th of them on, a share: expect_reached() */
+	uint64_t judged_from; /* bytes: smaller sizes say too little; of larger ones ... */
+	double ramp;	      /* ... a share is asked for, expect_reached(bytes / ramp); 0: all */
 	const char *why;      /* the reasoning, or why there is none */
 };
 
@@ -67,7 +67,10 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
  * the sentence; NULL: it is not.
  */
 const char *expect_doubt(const struct expect *x, double busbw, struct arena *a);
-/* Which share of the asymptote a healthy run reaches at @bytes, 0..1. */
+/*
+ * Which share of the asymptote a healthy run reaches at @bytes, 0..1, where that is 400 GB/s. What
+ * is slower, or has fewer hosts to go round, has paid for its latency with less.
+ */
 double expect_reached(uint64_t bytes);
 /* Which share of x->asked may be asked for at @bytes; 0: that is too small a size to judge by. */
 double expect_share(const struct expect *x, uint64_t bytes);

@@ -126,6 +126,106 @@ static void what_was_published_passes_and_half_of_it_does_not(void **state)
 	}
 }
 
+/*
+ * A ramp of its own for each fabric: of cards that do 10 Gb/s all is asked long before 1 GiB, of
+ * eight that do 400 nothing below 64 MiB. Latencies are those of NCCL over sockets, 50 us for each
+ * host that a ring passes, and healthy: 90 % of the rate.
+ */
+static void slow_fabrics_are_asked_for_all_of_it_early(void **state)
+{
+	static const struct {
+		double nic_gbps;
+		int hosts;
+		double sick; /* GB/s: of these, at 128 MiB, nothing is said but that they are few */
+	} cases[] = {{1, 2, 0.04},  {10, 2, 0.37},  {25, 2, 1.0},    {100, 2, 3.5},  {10, 8, 0.37},
+		     {10, 64, 0.3}, {25, 64, 0.75}, {10, 512, 0.05}, {1, 1024, 0.01}};
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct expect_facts f = {.backend = "nccl",
+					 .coll = "all_reduce",
+					 .ranks = cases[i].hosts,
+					 .hosts = cases[i].hosts,
+					 .nic_gbps = cases[i].nic_gbps};
+		double rate = 0.9 * f.nic_gbps / 8 * 1e9, steps = 2. * (f.hosts - 1), busbw;
+		struct expect x;
+
+		expect_derive(&f, &a, &x);
+		for (uint64_t b = 1 << 20; b <= 8ull << 30; b *= 2) {
+			double moved = (double)b * steps / f.hosts;
+			double share = expect_share(&x, b);
+
+			busbw = moved / (steps * 50e-6 + moved / rate) / 1e9;
+			if (share > 0 && busbw / (x.asked * share) < x.warn)
+				fail_msg("%g Gb/s, %d hosts, %ju bytes: %g of %g", f.nic_gbps,
+					 f.hosts, (uintmax_t)b, busbw, x.asked * share);
+		}
+		assert_true(cases[i].sick / (x.asked * expect_share(&x, 128 << 20)) < x.fail);
+		assert_true(expect_share(&x, 32 << 20) > 0 || f.hosts > 64);
+	}
+}
+
+/* What was published of sizes that are not the largest. */
+static void sizes_on_the_way_pass_too(void **state)
+{
+	static const char a100[] = "NVIDIA A100-SXM4-80GB", h100[] = "NVIDIA H100 80GB HBM3";
+	static const struct {
+		struct expect_facts f;
+		uint64_t mib;
+		double healthy;
+	} cases[] = {
+		{{"nccl", "all_reduce", a100, "p4de.24xlarge", 16, 2, NAN, 0, 8, false, 0},
+		 128,
+		 64.3},
+		{{"nccl", "all_reduce", h100, "p5.48xlarge", 16, 2, NAN, 0, 8, false, 0}, 128, 289},
+		{{"nccl", "all_reduce", NULL, "p6-b200.48xlarge", 32, 4, NAN, 0, 8, false, 0},
+		 128,
+		 197},
+		/* one card of 25 Gb/s, and one of 400, in each of two hosts */
+		{{"nccl", "all_reduce", NULL, NULL, 2, 2, 25, 0, 1, false, 0}, 64, 3.06},
+		{{"nccl", "all_reduce", h100, NULL, 2, 2, 400, 0, 8, false, 0}, 16, 39.9},
+		{{"nccl", "all_reduce", h100, NULL, 2, 2, 400, 0, 8, false, 0}, 32, 41.3},
+	};
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct expect x;
+		double share;
+
+		expect_derive(&cases[i].f, &a, &x);
+		share = expect_share(&x, cases[i].mib << 20);
+		if (share > 0 && cases[i].healthy / (x.asked * share) < x.warn)
+			fail_msg("case %zu: %g of %g", i, cases[i].healthy, x.asked * share);
+	}
+}
+
+/* Gloo and MPI in host memory: 1.2 GB/s is what a thread of theirs does on any card. */
+static void host_memory_is_asked_for_what_a_thread_does(void **state)
+{
+	static const char *const backends[] = {"gloo", "mpi"};
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct expect_facts f = {.backend = backends[i / 2],
+					 .coll = "all_reduce",
+					 .ranks = i % 2 ? 16 : 2,
+					 .hosts = 2,
+					 .nic_gbps = 100};
+		struct expect x;
+
+		expect_derive(&f, &a, &x);
+		assert_true(x.asked == 1.25 && expect_share(&x, 256 << 20) == 1);
+		assert_non_null(strstr(x.why, "of a rank, one thread, 10 Gb/s are asked"));
+		assert_null(expect_doubt(&x, 11, &a));
+		f.nic_gbps = 1;
+		expect_derive(&f, &a, &x);
+		assert_true(x.asked == 0.125 && expect_doubt(&x, 1.2, &a));
+	}
+}
+
 /* The lower of what the cloud grants and what the card reports, and never more than TCP can. */
 static void instances_grant(void **state)
 {
@@ -259,6 +359,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(expectations_meet_what_was_measured),
 		cmocka_unit_test(what_was_published_passes_and_half_of_it_does_not),
+		cmocka_unit_test(slow_fabrics_are_asked_for_all_of_it_early),
+		cmocka_unit_test(sizes_on_the_way_pass_too),
+		cmocka_unit_test(host_memory_is_asked_for_what_a_thread_does),
 		cmocka_unit_test(instances_grant),
 		cmocka_unit_test(nvlink_may_join_hosts),
 		cmocka_unit_test(what_cannot_be_derived_says_why),
