@@ -19,14 +19,14 @@ void lasting_take(struct lasting *b, const struct expect *x, uint64_t largest, u
 const char *lasting_burst(const struct lasting *b, struct arena *a, uint64_t bytes, double busbw)
 {
 	const double MUCH = 1.5;
-	struct unit_buf size;
+	struct unit_buf size, rate;
 
 	if (bytes >= b->bytes || !(busbw > MUCH * b->busbw))
 		return "";
 	return arena_printf(a,
-			    "; %.2f GB/s at %s does not last: a burst that a shaper lets pass, or "
+			    "; %s GB/s at %s does not last: a burst that a shaper lets pass, or "
 			    "a cache",
-			    busbw, format_size(&size, bytes));
+			    format_rate(&rate, busbw), format_size(&size, bytes));
 }
 
 static void say_share(struct finding *f, const struct expect *x, const struct against *m,
@@ -35,6 +35,7 @@ static void say_share(struct finding *f, const struct expect *x, const struct ag
 	double share = m->busbw / (x->asked * reached);
 	double fail = m->fail > 0 ? m->fail : x->fail;
 	double warn = fmax(m->warn > 0 ? m->warn : x->warn, fail); /* one may be given alone */
+	struct unit_buf rate;
 
 	finding_set(f,
 		    share < fail   ? ST_FAIL
@@ -42,17 +43,18 @@ static void say_share(struct finding *f, const struct expect *x, const struct ag
 				   : ST_PASS,
 		    "%s, %.0f %% of %s%s (%s)%s", m->what, share * 100, expect_word(x),
 		    reached < 1 ? " at that size" : "", x->why, m->but);
-	finding_expect(f, ">= %.1f GB/s", x->asked * reached * warn);
+	finding_expect(f, ">= %s GB/s", format_rate(&rate, x->asked * reached * warn));
 }
 
 enum against_is against_say(struct finding *f, const struct expect *x, const struct against *m)
 {
 	const char *doubt = expect_doubt(x, m->busbw, f->a);
 	double reached = expect_share(x, m->bytes);
+	struct unit_buf rate;
 
 	if (doubt) {
 		finding_set(f, m->doubted, "%s, %s (%s)", m->what, doubt, x->why);
-		finding_expect(f, "<= %.1f GB/s", x->busbw);
+		finding_expect(f, "<= %s GB/s", format_rate(&rate, x->busbw));
 		return AGAINST_DOUBTED;
 	}
 	if (!(reached > 0)) {

@@ -134,9 +134,9 @@ static void judge_against(const struct saved *s, const struct saved_opts *o, con
 			  const struct lasting *best, struct finding *f)
 {
 	bool of_cards = s->hosts > 1; /* as told with --nic; else our table is wrong */
-	struct unit_buf size;
+	struct unit_buf size, rate;
 	const struct against m = {
-		.what = arena_printf(f->a, "up to %.2f GB/s at %s", best->busbw,
+		.what = arena_printf(f->a, "up to %s GB/s at %s", format_rate(&rate, best->busbw),
 				     format_size(&size, best->bytes)),
 		.but = what_does_not(s, best, f->a),
 		.busbw = best->busbw,
@@ -162,14 +162,14 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 {
 	struct finding *f = report_find(r, "coll.bandwidth", subject);
 	struct lasting best = what_lasts(s, x);
-	struct unit_buf size;
-	const char *at = format_size(&size, best.bytes);
+	struct unit_buf size, rate;
+	const char *at = format_size(&size, best.bytes), *is = format_rate(&rate, best.busbw);
 
 	finding_value(f, best.busbw, "GB/s");
 	if (o->expect_gbps > 0) {
 		finding_set(f, best.busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
-			    "up to %.2f GB/s at %s, expected %.2f%s", best.busbw, at,
-			    o->expect_gbps, what_does_not(s, &best, f->a));
+			    "up to %s GB/s at %s, expected %g%s", is, at, o->expect_gbps,
+			    what_does_not(s, &best, f->a));
 		finding_expect(f, ">= %g GB/s", o->expect_gbps);
 		if (f->status == ST_FAIL)
 			finding_fix(f, "NCCL_DEBUG=INFO ... 2>&1 | ncclwhy  # which transport, "
@@ -179,8 +179,8 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 			    x->why);
 		finding_expect(f, "a bus bandwidth that can be derived");
 	} else if (isnan(x->busbw)) {
-		finding_set(f, ST_INFO, "up to %.2f GB/s at %s; not judged: %s%s", best.busbw, at,
-			    x->why, what_does_not(s, &best, f->a));
+		finding_set(f, ST_INFO, "up to %s GB/s at %s; not judged: %s%s", is, at, x->why,
+			    what_does_not(s, &best, f->a));
 		if (isnan(o->nic_gbps) && !o->instance)
 			finding_fix(f, "- say what the hosts are: --nic GBITS (one host's network "
 				       "cards together), --instance TYPE (p5.48xlarge), or what is "
@@ -239,6 +239,7 @@ static void derive(const struct saved *s, const struct saved_opts *o, struct are
 static void judge_table(const struct saved *s, const char *subject, const struct saved_opts *o,
 			struct report *r)
 {
+	struct unit_buf rate;
 	struct expect x;
 
 	judge_end(s, subject, r);
@@ -246,9 +247,9 @@ static void judge_table(const struct saved *s, const char *subject, const struct
 	judge_speed(s, subject, o, &x, r);
 	if (s->average > 0)
 		report_remark(r,
-			      "The average of %.2f GB/s is over all sizes, small ones included: "
+			      "The average of %s GB/s is over all sizes, small ones included: "
 			      "it says little about the hardware.",
-			      s->average);
+			      format_rate(&rate, s->average));
 }
 
 /* "all_reduce"; where there are several, "2. all_gather". */

@@ -196,11 +196,12 @@ static const char *what_does_not(const struct story *s, const struct lasting *b)
 static void judge_against(const struct story *s, struct finding *f, const struct expect *x,
 			  const struct verdict_opts *o, const struct lasting *best)
 {
-	struct unit_buf size;
+	struct unit_buf size, rate;
 	double least =
 		o->warn > 0 ? fmin(x->fail, o->warn) : x->fail; /* whoever lowers one means both */
 	const struct against m = {
-		.what = arena_printf(s->a, "bus bandwidth %.2f GB/s at %s", best->busbw,
+		.what = arena_printf(s->a, "bus bandwidth %s GB/s at %s",
+				     format_rate(&rate, best->busbw),
 				     format_size(&size, best->bytes)),
 		.but = what_does_not(s, best),
 		.busbw = best->busbw,
@@ -252,19 +253,19 @@ void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
 	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);
 	struct expect x = derive(s);
 	struct lasting best = what_lasts(s, &x);
-	struct unit_buf size;
-	const char *at = format_size(&size, best.bytes);
+	struct unit_buf size, rate;
+	const char *at = format_size(&size, best.bytes), *is = format_rate(&rate, best.busbw);
 
 	finding_value(f, best.busbw, "GB/s");
 	if (o->expect_gbps > 0 && groups_differ(&s->groups.g)) {
 		finding_set(f, ST_INFO,
-			    "bus bandwidth %.2f GB/s at %s; not judged: groups of several sizes, "
+			    "bus bandwidth %s GB/s at %s; not judged: groups of several sizes, "
 			    "of which each one's is expected",
-			    best.busbw, at);
+			    is, at);
 	} else if (o->expect_gbps > 0) {
 		finding_set(f, best.busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
-			    "bus bandwidth %.2f GB/s at %s, expected %.2f%s", best.busbw, at,
-			    o->expect_gbps, what_does_not(s, &best));
+			    "bus bandwidth %s GB/s at %s, expected %g%s", is, at, o->expect_gbps,
+			    what_does_not(s, &best));
 		finding_expect(f, ">= %g GB/s", o->expect_gbps);
 	} else if (isfinite(x.busbw)) {
 		judge_against(s, f, &x, o, &best);
@@ -272,8 +273,8 @@ void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
 		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s", x.why);
 		finding_expect(f, "a bus bandwidth that can be derived");
 	} else {
-		finding_set(f, ST_INFO, "bus bandwidth %.2f GB/s at %s%s; not judged: %s%s",
-			    best.busbw, at, latency(s), x.why, what_does_not(s, &best));
+		finding_set(f, ST_INFO, "bus bandwidth %s GB/s at %s%s; not judged: %s%s", is, at,
+			    latency(s), x.why, what_does_not(s, &best));
 	}
 	fix_slow(s, f);
 	verdict_add(s->r, f);

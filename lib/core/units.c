@@ -205,3 +205,9 @@ const char *format_number(struct unit_buf *b, double v)
 	(void)snprintf(b->s, sizeof(b->s), is_large ? "%.0f" : "%.4g", v);
 	return b->s;
 }
+
+const char *format_rate(struct unit_buf *b, double gbps)
+{
+	(void)snprintf(b->s, sizeof(b->s), gbps < 0.9995 ? "%.3g" : "%.2f", gbps);
+	return b->s;
+}

@@ -25,5 +25,8 @@ const char *format_size(struct unit_buf *b, uint64_t bytes);  /* "64 KiB" */
 const char *format_mbps(struct unit_buf *b, uint64_t mbps);   /* "25 Gb/s" */
 const char *format_duration(struct unit_buf *b, uint64_t ns); /* "1.2 ms" */
 const char *format_number(struct unit_buf *b, double v);      /* "0.02395", "118775": four digits */
+/* "460.12", "1.10" GB/s, with two decimals, as nccl-tests has it; "0.125", "0.0119": below 1 as
+ * many as make three digits, so that no network is 0.00 and no limit 0.0. */
+const char *format_rate(struct unit_buf *b, double gbps);
 
 #endif

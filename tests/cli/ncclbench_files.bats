@@ -243,6 +243,26 @@ P
     [[ $output == *"info  coll.bandwidth"*"not judged: several ranks on each host, and no NVLink is known between them"* ]]
 }
 
+@test "--analyze: cards of 1 to 100 Gb/s are asked for what they do at the usual sizes" {
+    local mib=$((1 << 20))
+    table 2 2 'NVIDIA L4' 0.37 $((128 * mib)) >slow
+    bench --analyze slow --nic 10
+    [[ $status == 1 && $output == *"0.37 GB/s at 128 MiB, 30 % of what is possible ("* ]]
+    table 2 2 'NVIDIA L4' 0.10 $((32 * mib)) >slow
+    bench --analyze slow --nic 10
+    [[ $status == 1 && $output == *"0.1 GB/s at 32 MiB, 8 % of what is possible ("*"expected >= 0.688 GB/s"* ]]
+    bench --analyze slow --nic 1
+    [[ $status == 0 && $output == *"pass"*", 80 % of what is possible ("* ]]
+    table 2 2 'NVIDIA L4' 1.00 $((128 * mib)) >slow
+    bench --analyze slow --nic 25
+    [[ $status == 1 && $output == *", 32 % of what is possible ("* ]]
+    bench --analyze slow --nic 1
+    [[ $output == *"expected <= 0.125 GB/s"* ]]
+    table 2 2 'NVIDIA L4' 1.10 $((64 * mib)) >well
+    bench --analyze well --nic 10
+    [[ $status == 0 && $output == *"1.10 GB/s at 64 MiB, 88 % of what is possible ("* ]]
+}
+
 @test "--analyze: N worlds of 1, wrong data, a run without an end, a size too small" {
     { table 1 1 'NVIDIA A100-SXM4-80GB' 0.00; table 1 1 'NVIDIA A100-SXM4-80GB' 0.00; } >worlds
     bench --analyze worlds

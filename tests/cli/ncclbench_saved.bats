@@ -324,7 +324,7 @@ has_rows() { (($(grep -c '^ ' out) >= 2)); }
     table all_reduce 8 8 'Some GPU' 1.10 0.63 sum |
         awk '/^ +8589934592/ { print "     4194304       1048576     float     sum      -1   4000.0    2.86    5.00       0   4000.0    2.86    5.00       0" } { print }' >burst
     judged 1 burst --expect 2
-    finds coll.bandwidth fail 'up to 1.10 GB/s at 8 GiB, expected 2.00; 5.00 GB/s at 4 MiB does not last'
+    finds coll.bandwidth fail 'up to 1.10 GB/s at 8 GiB, expected 2; 5.00 GB/s at 4 MiB does not last'
     judged 0 burst --expect 1
     judged 0 burst
     finds coll.bandwidth info 'up to 1.10 GB/s at 8 GiB; not judged'

@@ -206,6 +206,20 @@ static void writes_figures(void **state UNUSED)
 		assert_string_equal(format_number(&b, cases[i].v), cases[i].text);
 }
 
+static void rates_of_slow_networks_have_digits_too(void **state UNUSED)
+{
+	static const struct {
+		double gbps;
+		const char *text;
+	} cases[] = {{460.12, "460.12"},   {1.1, "1.10"},    {5262.7, "5262.70"},
+		     {0.9999, "1.00"},	   {0.125, "0.125"}, {0.01194, "0.0119"},
+		     {0.00123, "0.00123"}, {0.11, "0.11"},   {0, "0"}};
+	struct unit_buf b;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_string_equal(format_rate(&b, cases[i].gbps), cases[i].text);
+}
+
 static void poll_waits_until_then_and_never_for_ever(void **state UNUSED)
 {
 	const uint64_t day_ns = 24 * 3600 * NS_PER_S, now = now_ns();
@@ -247,6 +261,7 @@ int main(void)
 		cmocka_unit_test(clock_goes_forward),
 		cmocka_unit_test(writes_figures),
 		cmocka_unit_test(says_how_many_more_there_are),
+		cmocka_unit_test(rates_of_slow_networks_have_digits_too),
 		cmocka_unit_test(poll_waits_until_then_and_never_for_ever),
 	};
 
