@@ -154,20 +154,47 @@ static struct expect derive(const struct story *s)
 	return x;
 }
 
+static uint64_t largest_of(const struct story *s)
+{
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		if (coll_bytes(s->rows.v[i].row.c) > largest)
+			largest = coll_bytes(s->rows.v[i].row.c);
+	return largest;
+}
+
+/* Of two nobody can stand out. */
+static void fix_slow_two(const struct story *s, struct finding *f)
+{
+	const uint64_t LARGE = 64 << 20;
+	bool apart = story_hosts(s) > 1;
+
+	if (largest_of(s) < LARGE)
+		finding_fix(f, "ncclbench -b 64M -e 1G  # %slarger sizes reach more",
+			    apart ? "with the same --hosts: " : "");
+	else if (apart)
+		finding_fix(f, "ncclbench --pairs  # with the same --hosts: each direction by "
+			       "itself, and what is lost");
+	else
+		finding_fix(f, gpu_of(s) ? "nvidia-smi topo -m  # what joins the two"
+					 : "uptime; top -b -n 1  # what else runs here?");
+}
+
 static void fix_slow(const struct story *s, struct finding *f)
 {
 	if ((f->status != ST_FAIL && f->status != ST_WARN) || f->fix.n)
 		return;
 	if (s->groups.g.n)
 		finding_fix(f, "ncclbench -b 64M -e 1G  # of all ranks together, without --groups");
-	else if (s->ranks.n > 2 && story_hosts(s) < AT_ONCE_HOSTS)
+	else if (s->ranks.n <= 2)
+		fix_slow_two(s, f);
+	else if (story_hosts(s) < AT_ONCE_HOSTS)
 		finding_fix(f,
 			    "ncclbench --find-slow  # with the same --hosts: which node or link");
-	else if (s->ranks.n > 2)
+	else
 		finding_fix(f, "ncclbench --find-slow --together  # with the same --hosts: which "
 			       "node or link, or what all of them share");
-	else
-		finding_fix(f, "ncclbench -b 64M -e 1G  # larger sizes reach more");
 }
 
 static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
@@ -175,11 +202,8 @@ static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r-
 static struct lasting what_lasts(const struct story *s, const struct expect *x)
 {
 	struct lasting b = {0};
-	uint64_t largest = 0;
+	uint64_t largest = largest_of(s);
 
-	for (size_t i = 0; i < s->rows.n; i++)
-		if (coll_bytes(s->rows.v[i].row.c) > largest)
-			largest = coll_bytes(s->rows.v[i].row.c);
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct sweep_row *r = &s->rows.v[i].row;
 
@@ -248,34 +272,77 @@ static const char *latency(const struct story *s)
 	return seconds > 0 ? arena_printf(s->a, ", latency %.1f us", seconds * 1e6) : "";
 }
 
+/* One rank, or one in each group: what it has is no bus's bandwidth. */
+static bool carries_nothing(const struct story *s)
+{
+	const struct groups *g = &s->groups.g;
+
+	return g->n ? g->n == g->members : s->ranks.n == 1;
+}
+
+/* Against what somebody asked for. */
+static void judge_asked(const struct story *s, struct finding *f, const struct lasting *best,
+			double gbps)
+{
+	struct unit_buf size, rate;
+
+	finding_set(f, best->busbw < gbps ? ST_FAIL : ST_PASS,
+		    "bus bandwidth %s GB/s at %s, expected %g%s", format_rate(&rate, best->busbw),
+		    format_size(&size, best->bytes), gbps, what_does_not(s, best));
+	finding_expect(f, ">= %g GB/s", gbps);
+}
+
+static void say_unjudged(const struct story *s, struct finding *f, const struct expect *x,
+			 const struct lasting *best)
+{
+	struct unit_buf size, rate;
+
+	finding_set(f, ST_INFO, "bus bandwidth %s GB/s at %s%s; not judged: %s%s",
+		    format_rate(&rate, best->busbw), format_size(&size, best->bytes), latency(s),
+		    x->why, what_does_not(s, best));
+}
+
+/* What was asked for cannot be told: no word on the cluster. */
+static void say_no_answer(const struct story *s, struct finding *f, const struct expect *x,
+			  const struct verdict_opts *o)
+{
+	if (o->expect_gbps > 0) {
+		finding_set(f, ST_ERROR, "there is nothing to hold against --expect: %s", x->why);
+		finding_expect(f, ">= %g GB/s", o->expect_gbps);
+	} else {
+		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s",
+			    x->why);
+		finding_expect(f, "a bus bandwidth that can be derived");
+	}
+	if (carries_nothing(s) && !s->groups.g.n)
+		finding_fix(f, "ncclbench --hosts a,b  # or --np 2, on one host");
+	else if (carries_nothing(s))
+		finding_fix(
+			f,
+			"ncclbench --groups 'div 2'  # with the same --hosts: two ranks in each");
+}
+
 void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
 {
 	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);
 	struct expect x = derive(s);
 	struct lasting best = what_lasts(s, &x);
-	struct unit_buf size, rate;
-	const char *at = format_size(&size, best.bytes), *is = format_rate(&rate, best.busbw);
+	bool none = carries_nothing(s), differ = !none && groups_differ(&s->groups.g);
 
-	finding_value(f, best.busbw, "GB/s");
-	if (o->expect_gbps > 0 && groups_differ(&s->groups.g)) {
+	if (!differ && !none) /* of those the table has a bandwidth that nobody had */
+		finding_value(f, best.busbw, "GB/s");
+	if (o->expect_gbps > 0 ? none : o->expect_share > 0 && isnan(x.busbw))
+		say_no_answer(s, f, &x, o);
+	else if (differ)
 		finding_set(f, ST_INFO,
-			    "bus bandwidth %s GB/s at %s; not judged: groups of several sizes, "
-			    "of which each one's is expected",
-			    is, at);
-	} else if (o->expect_gbps > 0) {
-		finding_set(f, best.busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
-			    "bus bandwidth %s GB/s at %s, expected %g%s", is, at, o->expect_gbps,
-			    what_does_not(s, &best));
-		finding_expect(f, ">= %g GB/s", o->expect_gbps);
-	} else if (isfinite(x.busbw)) {
+			    "not judged: groups of several sizes, of which each one's is %s",
+			    o->expect_gbps > 0 ? "expected" : "in the list");
+	else if (o->expect_gbps > 0)
+		judge_asked(s, f, &best, o->expect_gbps);
+	else if (isfinite(x.busbw))
 		judge_against(s, f, &x, o, &best);
-	} else if (o->expect_share > 0) {
-		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s", x.why);
-		finding_expect(f, "a bus bandwidth that can be derived");
-	} else {
-		finding_set(f, ST_INFO, "bus bandwidth %s GB/s at %s%s; not judged: %s%s", is, at,
-			    latency(s), x.why, what_does_not(s, &best));
-	}
+	else
+		say_unjudged(s, f, &x, &best);
 	fix_slow(s, f);
 	verdict_add(s->r, f);
 	say_fitted(s);

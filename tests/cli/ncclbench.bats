@@ -181,6 +181,25 @@ one_thing() {
     [ "$status" -eq 0 ]
 }
 
+@test "--expect of one rank says nothing of the cluster: exit 3" {
+    local coll
+    for coll in all_reduce sendrecv; do
+        bench --np 1 --coll $coll -b 1M -e 1M -n 2 --expect 2 --json
+        [ "$status" -eq 3 ]
+        jq -e '.findings[] | select(.check == "coll.bandwidth") | .status == "error" and (has("value") | not) and
+            (.message | contains("one rank")) and (.fix[0] | test("--hosts a,b .*--np 2"))' <<<"$output"
+    done
+    bench --np 1 -b 1M -e 1M -n 2
+    [[ $status == 0 && $output == *"INFO coll.bandwidth: "*"not judged: one rank"* ]]
+}
+
+@test "two ranks that are slow are advised what was not done yet" {
+    bench --np 2 -b 1M -e 1M -n 1 --expect 10000
+    [[ $stderr == *"-> ncclbench -b 64M -e 1G  # larger sizes reach more"* ]]
+    bench --np 2 -b 64M -e 64M -n 1 -w 0 -c 0 --expect 10000
+    [[ $status == 1 && $stderr == *"-> uptime; top -b -n 1 "* && $stderr != *"-e 1G"* ]]
+}
+
 @test "-c 0 verifies nothing and says so" {
     bench -b 8 -e 8 -n 1 -c 0
     [ "$status" -eq 0 ]

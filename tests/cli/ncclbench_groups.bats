@@ -145,6 +145,16 @@ groups() { awk '$2 == "Rank" { print $5 }' <<<"$output" | xargs; }
     [[ $status == 1 && $output == *"INFO coll.bandwidth: "*"FAIL group.expected: 1 of 1 groups are below 100000 GB/s: group 1 (ranks 1-3: "* ]]
 }
 
+@test "groups of several sizes have no bandwidth in common, and groups of one rank none to expect" {
+    bench --np 4 -b 1M -e 1M -n 2 --groups 'mod 3' --json
+    [ "$status" -eq 0 ]
+    jq -e '.findings[] | select(.check == "coll.bandwidth") | .status == "info" and (has("value") | not) and
+        .message == "not judged: groups of several sizes, of which each one\u0027s is in the list"' <<<"$output"
+    jq -e '[.data.groups[] | select(.busbw_gbps > 0)] | length == 1' <<<"$output"
+    bench --np 4 -b 1M -e 1M -n 2 --groups 'mod 9' --expect 4
+    [[ $status == 3 && $output == *"ERROR coll.bandwidth: there is nothing to hold against --expect: one rank"* ]]
+}
+
 @test "what makes no groups, or does not go with them, is refused in a line" {
     refused "--groups: 'mod 0' divides by nothing" --groups 'mod 0'
     refused "--groups: 'nodes' is no way to make groups" --groups nodes
