@@ -110,9 +110,38 @@ static int check_bases(const struct where *w, struct err *e)
 	return opt_check_needs(needed, ARRAY_LEN(needed), e);
 }
 
-static int check(const struct where *w, struct err *e)
+/* A shell of srun --pty has the variables of a rank, and a terminal, which torchrun alone of all
+ * leaves to its ranks. */
+static bool is_shell(const struct world *w)
 {
-	if (check_bases(w, e))
+	return w->launcher != LAUNCHER_TORCHRUN && w->launcher != LAUNCHER_ACCELERATE &&
+	       isatty(STDIN_FILENO);
+}
+
+/* One of many that a launcher started would start others, and so would each of them. */
+static int check_alone(const struct where *w, struct arena *a, struct err *e)
+{
+	static const char *const launching[] = {"np",	 "np-per-host", "hosts",
+						"serve", "srun",	NULL};
+	static const struct where nowhere = WHERE_DEFAULTS;
+	const struct opt_table t = {where_rows, WHERE_NROWS, (void *)(uintptr_t)w};
+	const char *name = opt_given(&t, &nowhere, launching, true, a);
+	struct world world;
+
+	world_from_env(world_own_env, NULL, a, &world);
+	if (!name || is_ours(&world) || world.size <= 1 || is_shell(&world))
+		return 0;
+	err_set(e, ERR_USAGE, "%s starts ranks, and this is one of %d that %s started already (%s)",
+		name, world.size, launcher_name(world.launcher), world.from);
+	return err_hint(e,
+			"leave %s out: those %d are the ranks; " WORLD_NO_RANK
+			"=1 before the command starts others all the same",
+			name, world.size);
+}
+
+static int check(const struct where *w, struct arena *a, struct err *e)
+{
+	if (check_bases(w, e) || check_alone(w, a, e))
 		return -1;
 	if (w->init && is_launching(w))
 		return err_set(e, ERR_USAGE,
@@ -225,7 +254,7 @@ int where_role(struct where *w, struct arena *a, struct where_role *ret, struct 
 	struct world world;
 
 	*ret = (struct where_role){.rank = -1};
-	if (check(w, e))
+	if (check(w, a, e))
 		return -1;
 	world_from_env(world_own_env, NULL, a, &world);
 	ret->relayed = mpirun_relays();

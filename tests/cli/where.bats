@@ -213,6 +213,27 @@ refused() { # WHAT-IS-SAID ARGS...
     [[ $output == *"Rank  2 "* ]]
 }
 
+@test "one of many that a launcher started starts no others; a lone one, a shell and who insists do" {
+    local started='starts ranks, and this is one of 2 that env:// started already (RANK, WORLD_SIZE, MASTER_ADDR' option
+    export RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=1
+    for option in '--np 3' '--np-per-host 1' '--hosts localhost' --serve --srun; do
+        # shellcheck disable=SC2086
+        refused "${option%% *} $started" $option
+    done
+    refused 'leave --np out: those 2 are the ranks; WINDSOCK_NO_RANK=1 before the command' --np 3
+    WINDSOCK_NO_RANK=1 run -0 "$BIN/ncclbench" --np 3 -b 8 -e 8 -n 1
+    WORLD_SIZE=1 run -0 "$BIN/ncclbench" --np 3 -b 8 -e 8 -n 1
+    unset RANK WORLD_SIZE
+    export SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0
+    refused '--np starts ranks, and this is one of 2 that srun started already (SLURM_PROCID, SLURM_STEP_NUM_TASKS' --np 3
+    run -0 script -qec "'$BIN/ncclbench' --np 3 -b 8 -e 8 -n 1" /dev/null # srun --pty bash
+    [[ $output == *"Rank  2 "* ]]
+    command -v mpirun >/dev/null || return 0
+    unset "${!SLURM_@}" MASTER_ADDR MASTER_PORT
+    run -2 mpirun --allow-run-as-root --oversubscribe -np 2 "$BIN/ncclbench" --find-slow --np 2
+    [[ $output == *"--np starts ranks, and this is one of 2 that Open MPI started already (OMPI_COMM_WORLD_RANK"* ]]
+}
+
 @test "-r: the ranks that another launcher or --init counts" {
     local common=(--coll broadcast -b 8 -e 8 -n 1) url=file://$PWD/meet
     run -2 --separate-stderr "$BIN/ncclbench" --init "$url" --rank 0 --world-size 2 "${common[@]}" -r 2
