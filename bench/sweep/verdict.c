@@ -22,9 +22,7 @@ void verdict_add(struct report *r, struct finding *f)
 		word[i] = (char)toupper((unsigned char)status_name(f->status)[i]);
 	table_note(r, "%s %s: %s", word, f->check, f->message);
 	f->answered = true;
-	/* beside a table, findings are said on stderr: what is no trouble was said already */
-	if (f->status != ST_INFO || report_wants_data(r))
-		report_add(r, f);
+	report_add(r, f);
 }
 
 static void judge_data(const struct story *s)

@@ -201,6 +201,8 @@ static void log_finding(struct sink *s, const struct finding *f)
 	const char *subject = f->subject ? f->subject : "", *said = message(s->a, f);
 	const char *gap = f->subject ? " " : "";
 
+	if (f->answered && f->status == ST_INFO) /* no trouble, and said */
+		return;
 	if (f->answered && term_is_shared(fileno(s->out), STDERR_FILENO))
 		log_said();
 	else if (f->status == ST_WARN)

@@ -77,6 +77,12 @@ assert j["p50_us"] == sorted(t)[3], j
 P
 }
 
+@test "--report: what the table says and is no trouble is not repeated on stderr" {
+    bench -b 8 -e 64K -n 2 --report page.html
+    [[ $status == 0 && $stderr == "ncclbench: report: page.html" && $output == *"# INFO coll.bandwidth: "* ]]
+    grep -q 'coll\.bandwidth' page.html
+}
+
 @test "-J: what does not fit is not left as a part of it" {
     for file in out.json out.csv; do
         run -3 bash -c 'ulimit -f 1; "$0" -b 8 -e 1K -n 2 -J "$1"' "$BIN/ncclbench" "$file"
