@@ -135,6 +135,19 @@ static void be_silent(struct report_opts *o)
 	o->output = o->page = NULL;
 }
 
+/* Below the table; a document has no place for a drawing. */
+static int check_drawing(const struct app *app, const struct verdict_opts *v, struct err *e)
+{
+	const char *format = app->report_opts.format;
+
+	if (!v->plot_here || renderer_find(format)->answer)
+		return 0;
+	return err_set(e, ERR_USAGE,
+		       "--plot - draws below the table, which --format %s has not: name a file, "
+		       "--plot FILE.svg",
+		       format);
+}
+
 /* What would fail at the end of a long run fails before it. */
 static int open_outputs(struct app *app, struct config *c, struct err *e)
 {
@@ -146,8 +159,9 @@ static int open_outputs(struct app *app, struct config *c, struct err *e)
 	if (!reports(&c->role))
 		return 0;
 	app->report_opts.files = v->nccl_json || v->plot || v->save_baseline;
-	return report_check_apart(written, ARRAY_LEN(written), e) ? -1
-								  : ask_files(v, &app->arena, e);
+	return check_drawing(app, v, e) || report_check_apart(written, ARRAY_LEN(written), e)
+		       ? -1
+		       : ask_files(v, &app->arena, e);
 }
 
 static int prepare(struct app *app, void *cfg, struct err *e)

@@ -133,6 +133,8 @@ int plot_svg(const plot_runs *runs, struct arena *a, const char *path, struct er
 
 /* --- a terminal ----------------------------------------------------------------------- */
 
+static char letter_of(size_t i) { return (char)('a' + i % 26); }
+
 const char *plot_text(const plot_runs *runs, size_t width, struct arena *a)
 {
 	struct scale x = scale_of(runs, 0, 2), y = scale_of(runs, 1, 10);
@@ -151,7 +153,7 @@ const char *plot_text(const plot_runs *runs, size_t width, struct arena *a)
 				continue;
 			col = (size_t)(at(&x, p->bytes, 2) * (double)(w - 1) + 0.5);
 			row = (size_t)((1 - at(&y, p->busbw, 10)) * (TEXT_ROWS - 1) + 0.5);
-			cells[row * w + col] = runs->n > 1 ? (char)('a' + i % 26) : '*';
+			cells[row * w + col] = runs->n > 1 ? letter_of(i) : '*';
 		}
 	text_init(&t, a);
 	text_add(&t, "# bus bandwidth, GB/s, over size\n");
@@ -165,5 +167,7 @@ const char *plot_text(const plot_runs *runs, size_t width, struct arena *a)
 	text_addf(&t, "# %*s  %-*s%s\n", TEXT_LEFT - 3, "", (int)w - 10,
 		  format_size(&from, (uint64_t)exp2(x.low)),
 		  format_size(&to, (uint64_t)exp2(x.high)));
+	for (size_t i = 0; i < runs->n && runs->n > 1; i++)
+		text_addf(&t, "# %*c  %s\n", TEXT_LEFT - 3, letter_of(i), runs->v[i].name);
 	return t.s;
 }

@@ -25,18 +25,18 @@ static int draw(const struct story *s, const struct verdict_opts *o, struct err 
 {
 	plot_runs runs = {0};
 
+	if (!o->plot && !o->plot_here)
+		return 0;
 	add_story(&runs, s, "this run");
+	for (size_t i = 0; o->plot_with && o->plot_with[i]; i++)
+		if (plot_add_file(&runs, o->plot_with[i], s->a, e))
+			return -1;
 	if (o->plot_here) {
 		const char *text = plot_text(&runs, 78, s->a);
 
 		report_answer(s->r, text, strlen(text));
 	}
-	if (!o->plot)
-		return 0;
-	for (size_t i = 0; o->plot_with && o->plot_with[i]; i++)
-		if (plot_add_file(&runs, o->plot_with[i], s->a, e))
-			return -1;
-	return plot_svg(&runs, s->a, o->plot, e);
+	return o->plot ? plot_svg(&runs, s->a, o->plot, e) : 0;
 }
 
 /* What a healthy cluster does is not learned from a run that was cut short, or that failed. */

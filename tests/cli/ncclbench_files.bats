@@ -201,6 +201,11 @@ P
     bench -b 8 -e 1M -n 2 --plot -
     [ "$status" -eq 0 ]
     [[ $output == *"# bus bandwidth, GB/s, over size"*"|"*"*"* ]]
+    bench -b 8 -e 1M -n 2 --plot - --plot-with saved.txt
+    [[ $output == *"# bus bandwidth, GB/s, over size"*"#       a  this run"$'\n'"#       b  saved.txt"* ]]
+    [[ ${output#*over size} == *"|"*b* ]]
+    bench -b 8 -e 8 -n 1 --plot - --json
+    [[ $status == 2 && -z $output && $stderr == *"--plot - draws below the table, which --format json has not: name a file"* ]]
     bench -b 8 -e 8 -n 1 --plot out.svg --plot-with nothing.txt
     [ "$status" -eq 2 ]
     [ -z "$output" ]
