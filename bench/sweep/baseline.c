@@ -137,13 +137,16 @@ static bool is_root(const struct point *p, const struct coll_case *c)
 	return !c->coll->rooted || p->root < 0 || p->root == c->root;
 }
 
+static bool is_kind(const struct point *p, const struct coll_case *c)
+{
+	return streq(p->type, dtype_name(c->type)) && streq(p->op, redop_name(c->op));
+}
+
 static const struct point *find_point(const struct baseline *b, const struct story_row *r)
 {
 	for (size_t i = 0; i < b->points.n; i++)
 		if (b->points.v[i].size == (double)coll_bytes(&r->c) &&
-		    streq(b->points.v[i].type, dtype_name(r->c.type)) &&
-		    streq(b->points.v[i].op, redop_name(r->c.op)) &&
-		    is_root(&b->points.v[i], &r->c))
+		    is_kind(&b->points.v[i], &r->c) && is_root(&b->points.v[i], &r->c))
 			return &b->points.v[i];
 	return NULL;
 }
@@ -163,11 +166,13 @@ static bool has_groups(const struct story *s, const char *text)
 	       !memcmp(own->of, g.of, (size_t)g.size * sizeof(*g.of));
 }
 
-static bool has_a_root(const struct story *s, const struct baseline *b)
+/* One of its rows is so to one of ours. */
+static bool has_such(const struct story *s, const struct baseline *b,
+		     bool (*is_such)(const struct point *p, const struct coll_case *c))
 {
 	for (size_t i = 0; i < s->rows.n; i++)
 		for (size_t k = 0; k < b->points.n; k++)
-			if (is_root(&b->points.v[k], &s->rows.v[i].c))
+			if (is_such(&b->points.v[k], &s->rows.v[i].c))
 				return true;
 	return !s->rows.n;
 }
@@ -198,7 +203,11 @@ static const char *difference(const struct story *s, const struct baseline *b)
 	if (b->hosts > 0 && b->hosts != (double)story_hosts(s))
 		return arena_printf(s->a, "its ranks were on %g host%s, these on %zu", b->hosts,
 				    b->hosts > 1 ? "s" : "", story_hosts(s));
-	if (!has_a_root(s, b))
+	if (!has_such(s, b, is_kind))
+		return arena_printf(s->a, "it is of %s%s%s", b->points.v[0].type,
+				    s->sweep.coll->reduces ? ", " : "",
+				    s->sweep.coll->reduces ? b->points.v[0].op : "");
+	if (!has_such(s, b, is_root))
 		return arena_printf(s->a, "it is of root %d", b->points.v[0].root);
 	return NULL;
 }

@@ -143,8 +143,14 @@ P
     jq -e '.rows[0].root == 1' rooted.json
     bench --coll broadcast -r 1 -b 1M -e 1M -n 5 --baseline rooted.json --warn-below 2 --fail-below 1
     [ "$status" -eq 0 ]
+    bench --coll broadcast -r 1 -b 1M -e 1M -n 1 -d half --baseline rooted.json
+    [[ $status -eq 3 && $output == *"cannot be compared with this run: it is of float" ]]
     bench --coll broadcast -r 0 -b 1M -e 1M -n 5 --baseline rooted.json
     [[ $status -eq 3 && $output == *"cannot be compared with this run: it is of root 1"* ]]
+    bench -b 1M -e 1M -n 1 -d double --baseline base.json
+    [[ $status -eq 3 && $output == *"cannot be compared with this run: it is of float, sum"* ]]
+    bench -b 1M -e 1M -n 1 -o max --baseline base.json
+    [[ $status -eq 3 && $output == *"cannot be compared with this run: it is of float, sum"* ]]
     head -c 100 base.json >cut.json
     bench --baseline cut.json
     [ "$status" -eq 2 ]
