@@ -19,6 +19,7 @@ struct foreign {
 	double us;	    /* the least */
 	double least;	    /* the smallest size that was sent */
 	double resent;	    /* segments; NAN: not known */
+	double lost;	    /* the share of UDP's datagrams; NAN: not known */
 	int streams;	    /* of TCP, at the same time; 0: not said */
 	bool is_threaded;   /* each of them by a processor of its own */
 	bool is_udp;
@@ -30,6 +31,9 @@ struct foreign {
 void foreign_tables(const char *text, struct arena *a, saved_list *ret);
 /* The same of iperf3's JSON; false: it is something else. */
 bool foreign_json(const cJSON *doc, struct arena *a, saved_list *ret);
+/* iperf3 --json-stream, a line for each event; false: it has no end yet. */
+bool foreign_is_stream(const char *text);
+bool foreign_stream(const char *text, size_t n, struct arena *a, saved_list *ret);
 void foreign_judge(const struct foreign *f, const char *subject, const struct saved_opts *o,
 		   struct report *r);
 

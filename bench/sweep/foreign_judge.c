@@ -11,6 +11,7 @@ static const double HOST_US = 0.5;		 /* less is between two processes of one hos
 static const double SMALL = 4096, LARGE = 32768; /* sizes: a time, and a rate, says something */
 static const double MOST = 1.03;		 /* of a card's rate nobody measures more */
 static const double PROCESSOR_GBPS = 20;	 /* what a processor carries of TCP, at least */
+static const double LOSSY = 0.01;		 /* of datagrams: more is more than a burst's */
 
 /* What network cards have, Gb/s. */
 static double next_rate(double gbps)
@@ -23,6 +24,16 @@ static double next_rate(double gbps)
 	return NAN;
 }
 
+/* ", 123 segments sent again", ", 17.4 % of the datagrams were lost" or "" */
+static const char *missing(const struct foreign *f, struct arena *a)
+{
+	if (f->lost > 0)
+		return arena_printf(a, ", %.3g %% of the datagrams were lost", f->lost * 100);
+	return f->resent > 0 ? arena_printf(a, ", %.0f segment%s sent again", f->resent,
+					    f->resent > 1 ? "s" : "")
+			     : "";
+}
+
 /* "11.1 Gb/s (1.39 GB/s) at 64 KiB, 123 segments sent again" */
 static const char *measured(const struct foreign *f, struct arena *a)
 {
@@ -31,12 +42,9 @@ static const char *measured(const struct foreign *f, struct arena *a)
 				 ? arena_printf(a, " at %s", format_size(&size, (uint64_t)f->bytes))
 				 : "";
 	const char *both = f->both_ways ? " both ways together" : "";
-	const char *resent = f->resent > 0 ? arena_printf(a, ", %.0f segment%s sent again",
-							  f->resent, f->resent > 1 ? "s" : "")
-					   : "";
 
 	return arena_printf(a, "%.4g Gb/s (%.3g GB/s)%s%s%s", f->gbps, f->gbps / 8, both, at,
-			    resent);
+			    missing(f, a));
 }
 
 /* A stream of TCP is one processor's work, and before iperf3 3.16 all of its streams are: a fast
@@ -77,7 +85,7 @@ static void judge_rate(const struct foreign *f, const struct saved_opts *o, stru
 			    "%s: %.0f %% of the %g Gb/s of --nic, more than that card carries: "
 			    "are both ends on one host, or has it a higher rate?",
 			    measured(f, x->a), share * 100, o->nic_gbps);
-		finding_expect(x, "<= %.4g Gb/s", o->nic_gbps * ways);
+		finding_expect(x, "<= %.4g GB/s", o->nic_gbps * ways / 8);
 		finding_fix(x, "ethtool IFACE  # or ibstat: the card's rate");
 		return;
 	}
@@ -87,7 +95,7 @@ static void judge_rate(const struct foreign *f, const struct saved_opts *o, stru
 					   : ST_WARN,
 		    "%s: %.0f %% of the %g Gb/s of --nic%s", measured(f, x->a), share * 100,
 		    o->nic_gbps, few && share < warn ? by_few(f) : "");
-	finding_expect(x, ">= %.4g Gb/s", o->nic_gbps * ways * warn);
+	finding_expect(x, ">= %.4g GB/s", o->nic_gbps * ways * warn / 8);
 	if (share < warn)
 		next_step(f, o->nic_gbps, x);
 }
@@ -119,11 +127,21 @@ static void guess_rate(const struct foreign *f, const struct saved_opts *o, stru
 		next_step(f, rate, x);
 }
 
+static void fix_lossy(struct finding *x)
+{
+	finding_fix(x,
+		    "nstat -az UdpRcvbufErrors UdpInErrors  # on the receiver: was it too slow?");
+	finding_fix(x, "- once more at half of that -b: what is lost then, too, the network loses");
+}
+
 static void judge_bandwidth(const struct foreign *f, const struct saved_opts *o, struct finding *x)
 {
 	finding_value(x, f->gbps / 8, "GB/s");
 	if (o->expect_gbps > 0 && !f->is_broken) {
-		finding_set(x, f->gbps / 8 < o->expect_gbps ? ST_FAIL : ST_PASS,
+		finding_set(x,
+			    f->gbps / 8 < o->expect_gbps ? ST_FAIL
+			    : f->lost > LOSSY		 ? ST_WARN
+							 : ST_PASS,
 			    "%s, expected %g GB/s", measured(f, x->a), o->expect_gbps);
 		finding_expect(x, ">= %g GB/s", o->expect_gbps);
 		if (x->status == ST_FAIL)
@@ -132,8 +150,8 @@ static void judge_bandwidth(const struct foreign *f, const struct saved_opts *o,
 		finding_set(x, ST_FAIL, "nothing came through");
 		next_step(f, NAN, x);
 	} else if (f->unjudged) {
-		finding_set(x, f->is_broken ? ST_WARN : ST_INFO, "%s; not judged: %s",
-			    measured(f, x->a), f->unjudged);
+		finding_set(x, f->is_broken || f->lost > LOSSY ? ST_WARN : ST_INFO,
+			    "%s; not judged: %s", measured(f, x->a), f->unjudged);
 		if (f->is_broken)
 			finding_fix(x, "- once more, to its end: what broke it is in what it said");
 	} else if (f->bytes > 0 && f->bytes < LARGE) {
@@ -144,6 +162,8 @@ static void judge_bandwidth(const struct foreign *f, const struct saved_opts *o,
 	} else {
 		guess_rate(f, o, x);
 	}
+	if (f->lost > LOSSY)
+		fix_lossy(x);
 }
 
 /* The ranks of an MPI job stand nowhere: on one host nothing goes over a network. */

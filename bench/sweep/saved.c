@@ -196,17 +196,52 @@ static void parse_theirs(const cJSON *doc, struct arena *a, struct saved *s)
 	end_theirs(doc, a, s);
 }
 
+/* What is known and not read: what would be instead. NULL: it is not known. */
+static const char *instead_of(const char *text)
+{
+	static const struct {
+		const char *mark, *instead;
+	} known[] = {
+		{"MsgSize", "this is perftest's JSON; its table is read: without --out_json"},
+		{"\"test_start\"", "iperf3 -J is complete when its test has ended; its text and "
+				   "--json-stream come meanwhile"},
+		{"Client connecting to ", "this is of iperf 2; iperf3's output is read"},
+		{"Server listening on TCP port ", "this is of iperf 2; iperf3's output is read"},
+		{"Server listening on UDP port ", "this is of iperf 2; iperf3's output is read"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (strstr(text, known[i].mark))
+			return known[i].instead;
+	return NULL;
+}
+
+static int parse_stream(const char *path, const char *text, size_t n, struct arena *a,
+			saved_list *ret, struct err *e)
+{
+	if (foreign_stream(text, n, a, ret))
+		return 0;
+	err_set(e, ERR_USAGE, "%s has no end of iperf3's --json-stream: it was cut off",
+		file_said(path));
+	return err_hint(e, "once more, to its end, which has the result");
+}
+
 static int parse_json(const char *path, const char *text, size_t n, struct arena *a,
 		      saved_list *ret, struct err *e)
 {
 	struct err why = {0};
-	cJSON *doc = json_parse(text, n, DEPTH, &why);
+	cJSON *doc;
 
+	if (foreign_is_stream(text))
+		return parse_stream(path, text, n, a, ret, e);
+	doc = json_parse(text, n, DEPTH, &why);
 	if (!doc) {
 		err_set(e, ERR_USAGE, "%s is not all of a JSON document: %s", file_said(path),
 			why.msg);
-		return err_hint(e, "-J is complete when the run has ended; until then its table is "
-				   "what there is to analyse");
+		return err_hint(e, "%s",
+				instead_of(text)
+					?: "-J is complete when the run has ended; until "
+					   "then its table is what there is to analyse");
 	}
 	if (json_get(doc, "data"))
 		parse_ours(doc, a, saved_begin(ret, a));
@@ -248,7 +283,7 @@ static int refuse_utf16(const char *path, struct arena *a, struct err *e)
 int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_list *ret,
 		struct err *e)
 {
-	const char *begin, *failure;
+	const char *begin, *failure, *instead;
 
 	*ret = (saved_list){0};
 	if (starts_with(text, "\xff\xfe") || starts_with(text, "\xfe\xff"))
@@ -257,6 +292,7 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 		text[i] = text[i] ? text[i] : ' ';
 	begin = text + (starts_with(text, "\xef\xbb\xbf") ? 3 : 0); /* Windows' mark of UTF-8 */
 	begin += strspn(begin, " \t\r\n");
+	instead = instead_of(begin);
 	if (*begin != '{')
 		foreign_tables(text, a, ret);
 	if (*begin != '{' && !peers_nvbandwidth(text, a, ret))
@@ -276,7 +312,8 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 		return err_command(e, "ncclwhy %s  # it ended with: %s",
 				   file_is_stream(path) ? "LOG" : shell_quote_line(a, path),
 				   failure);
-	return err_hint(e, "save all of its output: ncclbench ... > FILE, or -J FILE");
+	return err_hint(e, "%s",
+			instead ?: "save all of its output: ncclbench ... > FILE, or -J FILE");
 }
 
 int saved_read(const char *path, struct arena *a, saved_list *ret, struct err *e)

@@ -30,6 +30,7 @@ times='#bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_av
     finds link.bandwidth pass '97 % of the 200 Gb/s of --nic'
     judged 1 writes --nic 400
     finds link.bandwidth fail '49 % of the 400 Gb/s of --nic'
+    jq -e '.findings[0] | .unit == "GB/s" and .expected == ">= 42.5 GB/s"' <<<"$output"
     jq -e '.findings[0].fix | any(startswith("ncclbench --hosts A,B --pairs"))' <<<"$output"
     judged 0 writes --expect 24
     finds link.bandwidth pass 'expected 24 GB/s'
@@ -103,6 +104,65 @@ iperf() { # STREAMS GBITS RETR
     jq -n '{start: {connected: []}, intervals: [], end: {}, error: "unable to connect to server: Connection refused"}' >failed.json
     judged 2 failed.json
     [[ $stderr == *"unable to connect to server"* ]]
+}
+
+@test "iperf3's --json-stream: of its events what -J has; one without an end" {
+    { jq -nc '{event: "start", data: {version: "iperf 3.17", test_start: {protocol: "TCP", num_streams: 4}}}'
+      jq -nc '{event: "interval", data: {sum: {bits_per_second: 1e9}}}'
+      jq -nc '{event: "end", data: {sum_sent: {bits_per_second: 23.6e9, retransmits: 3}, sum_received: {bits_per_second: 23.5e9}}}'; } >stream
+    judged 0 stream --nic 25
+    finds link.bandwidth pass '23.5 Gb/s (2.94 GB/s), 3 segments sent again: 94 % of the 25 Gb/s'
+    jq -c 'if .event == "interval" then {event: "error", data: "interrupt - the client has terminated"} else . end' stream >broken
+    judged 0 broken
+    finds link.bandwidth warn 'not judged: it ended with: interrupt'
+    head -2 stream >part
+    judged 2 part
+    [[ -z $output && $stderr == *"part has no end of iperf3's --json-stream: it was cut off"* ]]
+}
+
+@test "a part of iperf3's JSON, perftest's JSON, iperf 2: known by their marks, and what is read instead" {
+    jq -n '{start: {version: "iperf 3.12", test_start: {protocol: "TCP", num_streams: 4}}, intervals: []}' | head -n -2 >part
+    judged 2 part
+    [[ $stderr == *"part is not all of a JSON document"*"iperf3 -J is complete when its test has ended"* ]]
+    jq -n '{test_info: {test: "RDMA_Write BW Test"}, results: {MsgSize: 65536, n_iterations: 5000, BW_peak: 97.1, BW_average: 97.0, MsgRate: 0.18}}' >perf
+    judged 2 perf
+    [[ $stderr == *"perf has no result of "*"this is perftest's JSON; its table is read"* ]]
+    printf -- '------------------------------------------------------------\nClient connecting to 10.0.0.2, TCP port 5001\nTCP window size: 85.0 KByte (default)\n[  1] local 10.0.0.1 port 40000 connected with 10.0.0.2 port 5001\n[  1] 0.0000-10.0150 sec  10.9 GBytes  9.37 Gbits/sec\n' >two
+    judged 2 two
+    [[ $stderr == *"two has no result of "*"this is of iperf 2; iperf3's output is read"* ]]
+}
+
+@test "iperf3 -u: how many datagrams were lost, of all streams and both ways" {
+    printf '[  5]   0.00-10.00  sec  1.16 GBytes  1000 Mbits/sec  0.000 ms  0/863297 (0%%)  sender\n[  5]   0.00-10.04  sec   987 MBytes   827 Mbits/sec  0.008 ms  150000/863297 (17%%)  receiver\n' >lossy
+    judged 0 lossy
+    finds link.bandwidth warn '0.827 Gb/s (0.103 GB/s), 17.4 % of the datagrams were lost; not judged: UDP'
+    jq -e '.findings[0].fix[0] | startswith("nstat -az UdpRcvbufErrors")' <<<"$output"
+    judged 0 lossy --expect 0.1
+    finds link.bandwidth warn '17.4 % of the datagrams were lost, expected 0.1 GB/s'
+    sed 's/150000/800/' lossy >few
+    judged 0 few
+    finds link.bandwidth info '0.0927 % of the datagrams were lost; not judged'
+    { cat lossy; sed 's/^\[  5\]/[  7]/; s/150000/0/' lossy; } >streams
+    judged 0 streams
+    finds link.bandwidth warn '8.69 % of the datagrams were lost'
+    { cat streams; sed 's/^\[  5\]/[SUM]/; s/150000/100000/' lossy; } >sum
+    judged 0 sum
+    finds link.bandwidth warn '11.6 % of the datagrams were lost'
+    jq -n '{start: {test_start: {protocol: "UDP", num_streams: 1}}, end: {sum: {bits_per_second: 827e6, lost_packets: 150000, packets: 863297, lost_percent: 17.4}}}' >json
+    judged 0 json
+    finds link.bandwidth warn '17.4 % of the datagrams were lost'
+    jq '.end += {sum_sent: {bits_per_second: 1e9, lost_packets: 0, packets: 863297}, sum_received: (.end.sum | .packets = 600000)}' json >new
+    judged 0 new
+    finds link.bandwidth warn '0.827 Gb/s (0.103 GB/s), 25 % of the datagrams were lost'
+}
+
+@test "OSU: of a collective that does not block, the communication alone" {
+    printf '# OSU MPI Non-blocking Allreduce Latency Test v7.3\n# Datatype: MPI_CHAR.\n# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%%)\n4                    21.10             10.90              8.63             0.00\n16777216          17640.20           8800.10           8630.58            12.00\n' >all
+    judged 0 all
+    finds link.latency info 'from 8.63 us for the smallest message to 1.94 GB/s (size by time) at 16 MiB'
+    sed 's/    Pure Comm/  Coll. Init(us)      MPI_Test(us)      MPI_Wait(us)&/; s/ 8\.63/ 1.0 2.0 3.0&/; s/ 8630\.58/ 1.0 2.0 3.0&/' all >full
+    judged 0 full
+    finds link.latency info 'from 8.63 us for the smallest message to 1.94 GB/s'
 }
 
 @test "OSU: a link by MPI, and a collective that nobody can judge" {
