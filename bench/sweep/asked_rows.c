@@ -130,7 +130,7 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{0, "analyze", "FILE",
 	 "measure nothing: judge what nccl-tests, nvbandwidth, SuperBench and others wrote, or a "
 	 "folder of NCCL's Inspector; - reads stdin",
-	 OPT_LIST, AT(analyze), .complete = OPT_C_FILE},
+	 OPT_LIST, AT(analyze), .complete = OPT_C_FILE, .many = true},
 	{0, "nic", "GBITS",
 	 "--analyze: the rate of one host's network cards together (3200, 8x400); for a test of "
 	 "one "

@@ -265,11 +265,13 @@ static void keep_measured(saved_list *l, const char *path, struct arena *a)
 			l->v[kept - 1].failure = l->v[i].failure;
 	}
 	l->n = kept;
-	for (size_t i = 0; i < kept; i++)
+	for (size_t i = 0; i < kept; i++) {
+		l->v[i].file = file_said(path);
 		l->v[i].run.name = kept == 1
 					   ? file_said(path)
 					   : arena_printf(a, "%s: %zu. %s", file_said(path), i + 1,
 							  l->v[i].coll ? l->v[i].coll : "table");
+	}
 }
 
 /* As PowerShell's > writes it, with its mark. */

@@ -13,6 +13,7 @@ struct foreign;
 struct peers;
 
 struct saved {		  /* one table */
+	const char *file; /* in which it is, as a person named it */
 	const char *coll; /* NULL: it does not say */
 	const char *gpu, *backend;
 	int worlds;		      /* ranks 0: of more than one none knew of the others */

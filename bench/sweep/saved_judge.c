@@ -129,6 +129,61 @@ static const char *what_does_not(const struct saved *s, const struct lasting *b,
 	return lasting_burst(b, a, (uint64_t)best->bytes, best->busbw);
 }
 
+/* All groups ran at once: each had its part of the cards. */
+static void derive_of_group(const struct saved *s, const struct expect_facts *all, struct arena *a,
+			    struct expect *ret)
+{
+	struct expect_facts f = *all;
+
+	f.ranks = s->group_ranks;
+	f.hosts = s->group_hosts;
+	expect_derive(&f, a, ret);
+	if (f.hosts < 2 || !isfinite(ret->busbw))
+		return;
+	expect_divide(ret, (double)f.ranks / f.hosts / ((double)s->ranks / s->hosts));
+	ret->why = arena_printf(a, "%s; of one of %d groups at once: %.3g GB/s", ret->why,
+				s->groups, ret->asked);
+}
+
+static void derive(const struct saved *s, const struct saved_opts *o, struct arena *a,
+		   struct expect *ret)
+{
+	const char *coll = coll_of(s);
+	bool told = o->nic_gbps > 0; /* then what is known of the type's cards does not count */
+	const struct expect_facts f = {.backend = s->backend ? s->backend : "nccl",
+				       .coll = coll ? coll : "",
+				       .gpu = s->gpu
+						      ?: told ? instance_gpu(o->instance)
+							      : NULL,
+				       .instance = told ? NULL : o->instance,
+				       .ranks = s->ranks,
+				       .hosts = s->hosts,
+				       .uneven = s->uneven,
+				       .nic_gbps = o->nic_gbps};
+
+	*ret = (struct expect){.busbw = NAN};
+	if (!coll)
+		ret->why = "it does not say of which collective it is";
+	else if (!s->ranks)
+		ret->why = "the list of devices is not in it";
+	else if (s->groups > 1 && (!s->group_ranks || s->uneven))
+		ret->why = arena_printf(a, "%d groups at once, which are not alike", s->groups);
+	else if (s->groups > 1)
+		derive_of_group(s, &f, a, ret);
+	else
+		expect_derive(&f, a, ret);
+}
+
+/* Would it be judged if one knew how fast the network cards are? */
+static bool lacks_cards(const struct saved *s, struct arena *a)
+{
+	const struct saved_opts any = {.nic_gbps = 100};
+	struct expect x;
+
+	derive(s, &any, a, &x);
+	return isfinite(x.busbw);
+}
+
 /* What is to be done about it. */
 static void judge_against(const struct saved *s, const struct saved_opts *o, const struct expect *x,
 			  const struct lasting *best, struct finding *f)
@@ -181,59 +236,16 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 	} else if (isnan(x->busbw)) {
 		finding_set(f, ST_INFO, "up to %s GB/s at %s; not judged: %s%s", is, at, x->why,
 			    what_does_not(s, &best, f->a));
-		if (isnan(o->nic_gbps) && !o->instance)
+		if (isnan(o->nic_gbps) && lacks_cards(s, f->a))
 			finding_fix(f, "- say what the hosts are: --nic GBITS (one host's network "
 				       "cards together), --instance TYPE (p5.48xlarge), or what is "
 				       "expected: --expect GBPS");
+		else
+			finding_fix(f, "- say what is expected: --expect GBPS");
 	} else {
 		judge_against(s, o, x, &best, f);
 	}
 	report_add(r, f);
-}
-
-/* All groups ran at once: each had its part of the cards. */
-static void derive_of_group(const struct saved *s, const struct expect_facts *all, struct arena *a,
-			    struct expect *ret)
-{
-	struct expect_facts f = *all;
-
-	f.ranks = s->group_ranks;
-	f.hosts = s->group_hosts;
-	expect_derive(&f, a, ret);
-	if (f.hosts < 2 || !isfinite(ret->busbw))
-		return;
-	expect_divide(ret, (double)f.ranks / f.hosts / ((double)s->ranks / s->hosts));
-	ret->why = arena_printf(a, "%s; of one of %d groups at once: %.3g GB/s", ret->why,
-				s->groups, ret->asked);
-}
-
-static void derive(const struct saved *s, const struct saved_opts *o, struct arena *a,
-		   struct expect *ret)
-{
-	const char *coll = coll_of(s);
-	bool told = o->nic_gbps > 0; /* then what is known of the type's cards does not count */
-	const struct expect_facts f = {.backend = s->backend ? s->backend : "nccl",
-				       .coll = coll ? coll : "",
-				       .gpu = s->gpu
-						      ?: told ? instance_gpu(o->instance)
-							      : NULL,
-				       .instance = told ? NULL : o->instance,
-				       .ranks = s->ranks,
-				       .hosts = s->hosts,
-				       .uneven = s->uneven,
-				       .nic_gbps = o->nic_gbps};
-
-	*ret = (struct expect){.busbw = NAN};
-	if (!coll)
-		ret->why = "it does not say of which collective it is";
-	else if (!s->ranks)
-		ret->why = "the list of devices is not in it";
-	else if (s->groups > 1 && (!s->group_ranks || s->uneven))
-		ret->why = arena_printf(a, "%d groups at once, which are not alike", s->groups);
-	else if (s->groups > 1)
-		derive_of_group(s, &f, a, ret);
-	else
-		expect_derive(&f, a, ret);
 }
 
 static void judge_table(const struct saved *s, const char *subject, const struct saved_opts *o,
@@ -252,14 +264,23 @@ static void judge_table(const struct saved *s, const char *subject, const struct
 			      format_rate(&rate, s->average));
 }
 
-/* "all_reduce"; where there are several, "2. all_gather". */
+/* "all_reduce"; of several in one file "2. all_gather"; of several files "a.log: all_reduce". */
 static const char *subject_of(const saved_list *l, size_t i, struct arena *a)
 {
-	const char *coll = coll_of(&l->v[i]);
+	const char *file = l->v[i].file, *coll = coll_of(&l->v[i]);
+	size_t n = 0, number = 0;
 
 	if (l->n == 1)
 		return coll;
-	return arena_printf(a, "%zu. %s", i + 1, coll ? coll : "table");
+	for (size_t k = 0; k < l->n; k++)
+		if (streq(l->v[k].file, file)) {
+			n++;
+			number += k <= i;
+		}
+	coll = coll ? coll : "table";
+	if (n > 1)
+		coll = arena_printf(a, "%zu. %s", number, coll);
+	return n == l->n ? coll : arena_printf(a, "%s: %s", file, coll);
 }
 
 void saved_judge(const saved_list *l, const struct saved_opts *o, struct report *r)
