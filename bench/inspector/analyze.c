@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/packed.h"
+#include "lib/flight/flight.h"
 
 #include <math.h>
 
@@ -32,6 +33,8 @@ static int read_stream(struct found *f, const char *path, struct arena *a, struc
 		return -1;
 	if (packed_begins(head, n))
 		return insp_refuse_packed(packed_begins(head, n), "-", e);
+	if (flight_begins(head, n))
+		return insp_refuse_dump(path, "is a dump", a, e);
 	if (insp_kind(head, n) == INSP_JSON)
 		return insp_read_stream(&f->book, fd, head, n, e);
 	if (saved_read_on(fd, path, head, n, a, &l, e))

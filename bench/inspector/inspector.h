@@ -17,11 +17,13 @@ struct insp_opts {
 
 /*
  * What is at @path: a folder counts as the Inspector's, a file by how it begins. Prometheus files,
- * which hold a moment and no history, are refused with a sentence.
+ * which hold a moment and no history, and dumps of the Flight Recorder are refused with a sentence.
  */
 int insp_knows(const char *path, bool *ret, struct err *e) MUST_CHECK;
 struct packed;
 int insp_refuse_packed(const struct packed *p, const char *path, struct err *e);
+/* @what: "is a dump" */
+int insp_refuse_dump(const char *path, const char *what, struct arena *a, struct err *e);
 /* What a file or a stream begins with, enough of it to know. */
 int insp_head(int fd, const char *path, struct arena *a, const char **ret, size_t *ret_n,
 	      struct err *e) MUST_CHECK;

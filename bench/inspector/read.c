@@ -1,9 +1,11 @@
 #include "bench/inspector/inspector.h"
 #include "bench/inspector/map.h"
+#include "bench/sweep/saved.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/packed.h"
 #include "lib/core/quote.h"
+#include "lib/flight/flight.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +43,25 @@ int insp_head(int fd, const char *path, struct arena *a, const char **ret, size_
 	return got < 0 ? -1 : 0;
 }
 
-static int head_of(const char *path, enum insp_kind *ret, const struct packed **ret_packed,
-		   struct err *e)
+int insp_refuse_dump(const char *path, const char *what, struct arena *a, struct err *e)
+{
+	const char *shown = file_is_stream(path) ? "FILE" : shell_quote_line(a, path);
+
+	err_set(e, ERR_USAGE, "%s %s of PyTorch's Flight Recorder, which tells what a training did",
+		file_said(path), what);
+	return err_command(e,
+			   "ncclbench --replay %s  # measures its collectives; who hung says "
+			   "ncclwhy %s",
+			   shown, shown);
+}
+
+struct look { /* at what a file begins with */
+	enum insp_kind kind;
+	const struct packed *packed; /* NULL: it is not */
+	bool is_dump;		     /* of the Flight Recorder */
+};
+
+static int look_at(const char *path, struct look *ret, struct err *e)
 {
 	AUTO(auto_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	AUTO(arena_done) struct arena a = {0};
@@ -53,15 +72,16 @@ static int head_of(const char *path, enum insp_kind *ret, const struct packed **
 		return file_refused(path, e);
 	if (insp_head(fd, path, &a, &head, &n, e))
 		return -1;
-	*ret = insp_kind(head, n);
-	*ret_packed = n ? packed_begins(head, n) : packed_named(path);
+	*ret = (struct look){.kind = insp_kind(head, n),
+			     .packed = n ? packed_begins(head, n) : packed_named(path),
+			     .is_dump = flight_begins(head, n)};
 	return 0;
 }
 
 int insp_knows(const char *path, bool *ret, struct err *e)
 {
-	const struct packed *packed;
-	enum insp_kind kind;
+	AUTO(arena_done) struct arena a = {0};
+	struct look look;
 	struct stat st;
 
 	*ret = false;
@@ -73,12 +93,14 @@ int insp_knows(const char *path, bool *ret, struct err *e)
 	}
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	if (head_of(path, &kind, &packed, e))
+	if (look_at(path, &look, e))
 		return -1;
-	if (packed)
-		return insp_refuse_packed(packed, path, e);
-	*ret = kind == INSP_JSON;
-	return kind == INSP_PROMETHEUS ? refuse_prometheus(path, e) : 0;
+	if (look.packed)
+		return insp_refuse_packed(look.packed, path, e);
+	if (look.is_dump)
+		return insp_refuse_dump(path, "is a dump", &a, e);
+	*ret = look.kind == INSP_JSON;
+	return look.kind == INSP_PROMETHEUS ? refuse_prometheus(path, e) : 0;
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
@@ -220,21 +242,54 @@ static int refuse_folder(const struct packed *p, const char *path, struct arena 
 struct folder { /* what its files were */
 	struct insp_book *b;
 	const struct packed *packed; /* the latest such; NULL */
-	bool prometheus, is_ours;
+	bool prometheus, dumps, is_ours;
+	const char *saved; /* the first output of a benchmark, once somebody looked; NULL */
 };
 
 static int take_file(void *arg, const char *file, struct err *e)
 {
-	enum insp_kind kind = INSP_NONE;
 	struct folder *f = arg;
-	const struct packed *packed;
+	struct look look;
 
-	if (head_of(file, &kind, &packed, e))
+	if (look_at(file, &look, e))
 		return -1;
-	f->packed = packed ?: f->packed;
-	f->prometheus |= kind == INSP_PROMETHEUS;
-	f->is_ours |= kind == INSP_JSON; /* though it may be known by another name */
-	return kind == INSP_JSON ? read_file(f->b, file, e) : 0;
+	f->packed = look.packed ?: f->packed;
+	f->prometheus |= look.kind == INSP_PROMETHEUS;
+	f->dumps |= look.is_dump;
+	f->is_ours |= look.kind == INSP_JSON; /* though it may be known by another name */
+	return look.kind == INSP_JSON ? read_file(f->b, file, e) : 0;
+}
+
+static int find_saved(void *arg, const char *file, struct err *e UNUSED)
+{
+	struct folder *f = arg;
+	struct err ignored = {0};
+	saved_list l;
+
+	if (!f->saved && !saved_read(file, f->b->a, &l, &ignored))
+		f->saved = arena_strdup(f->b->a, file);
+	return 0;
+}
+
+/* None of its files is ours, nor anything else that was known by how it begins. */
+static int refuse_others(struct folder *f, const char *path, struct err *e)
+{
+	const struct file_each each = {.take = find_saved, .arg = f, .doing = "outputs read"};
+
+	if (file_each(path, &each, f->b->a, e))
+		return -1;
+	err_set(e, ERR_USAGE, "no file in %s is of NCCL's Inspector", path);
+	if (f->saved)
+		return err_command(e,
+				   "ncclbench --analyze %s  # a benchmark's output is named "
+				   "itself; several, one behind the other",
+				   shell_quote_line(f->b->a, f->saved));
+	return err_hint(e,
+			"NCCL 2.28 and newer: NCCL_PROFILER_PLUGIN="
+			"libnccl-profiler-inspector.so NCCL_INSPECTOR_ENABLE=1 "
+			"NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS=500 "
+			"NCCL_INSPECTOR_DUMP_DIR=%s",
+			path);
 }
 
 static int read_folder(struct insp_book *b, const char *path, struct err *e)
@@ -250,13 +305,9 @@ static int read_folder(struct insp_book *b, const char *path, struct err *e)
 		return refuse_prometheus(path, e);
 	if (f.packed)
 		return refuse_folder(f.packed, path, b->a, e);
-	err_set(e, ERR_USAGE, "no file in %s is of NCCL's Inspector", path);
-	return err_hint(e,
-			"NCCL 2.28 and newer: NCCL_PROFILER_PLUGIN="
-			"libnccl-profiler-inspector.so NCCL_INSPECTOR_ENABLE=1 "
-			"NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS=500 "
-			"NCCL_INSPECTOR_DUMP_DIR=%s",
-			path);
+	if (f.dumps)
+		return insp_refuse_dump(path, "has dumps", b->a, e);
+	return refuse_others(&f, path, e);
 }
 
 int insp_read(struct insp_book *b, const char *path, struct err *e)

@@ -47,7 +47,7 @@ static void look_beside(const struct insp_say *s, const struct insp_stat *const 
 	}
 }
 
-static const char *hosts_of(const struct insp_say *s, const struct insp_comm *c)
+static const char *hosts_in(const struct insp_say *s, const struct insp_comm *c)
 {
 	uint32_t comm = (uint32_t)(c - s->b->comms.v);
 	bool *seen = arena_alloc(s->a, s->b->hosts.n + 1);
@@ -90,7 +90,7 @@ void insp_say_peers(const struct insp_say *s)
 		finding_set(f, ST_WARN,
 			    "communicator %s (%s) has %.1f GB/s in %s of %s, %.0f %% of the median "
 			    "of those of %s like it, %.1f GB/s (%zu of %zu are slow)",
-			    insp_say_comm(s, p.worst->c), hosts_of(s, p.worst->c), p.worst->median,
+			    insp_say_comm(s, p.worst->c), hosts_in(s, p.worst->c), p.worst->median,
 			    insp_func_names[p.worst->g->func],
 			    format_size(&size, (uint64_t)p.worst->bytes), p.share * 100,
 			    insp_say_shape(s, p.worst->c), p.median, p.slow, p.looked_at);

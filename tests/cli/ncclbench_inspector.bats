@@ -277,6 +277,18 @@ quiet() { # no warning and no failure
         judged 2 $path
         [[ $stderr == *"for Prometheus"*"NCCL_INSPECTOR_PROM_DUMP=0"* ]]
     done
+    "$BATS_TEST_DIRNAME/replay_dumps.py" ddp 'the dumps'
+    for path in 'the dumps' 'the dumps/nccl_trace_rank_0'; do
+        judged 2 "$path"
+        [[ $stderr == *"of PyTorch's Flight Recorder, which tells what a training did"*"; ncclbench --replay '$path'  # measures its collectives; who hung says ncclwhy '$path'"* ]]
+    done
+    run -2 --separate-stderr "$BIN/ncclbench" --analyze - <'the dumps/nccl_trace_rank_0'
+    [[ $stderr == *"stdin is a dump of PyTorch's Flight Recorder"*"; ncclbench --replay FILE  # "* ]]
+    mkdir logs
+    echo 'a word' >logs/a
+    printf '# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n4194304             12010.42\n' >logs/b
+    judged 2 logs
+    [[ $stderr == *"no file in logs is of NCCL's Inspector"*"; ncclbench --analyze logs/b  # a benchmark's output is named itself; several, one behind the other"* ]]
     dump a --steps 1
     head -c 400 a/node0-pid4000.log >cut.log
     judged 2 cut.log
