@@ -101,6 +101,19 @@ void predict_reach(const struct rules_input *in, struct prediction *p, const str
 	p->reachable = !p->unreachable_why;
 }
 
+void predict_reach_also(const struct rules_input *in, struct prediction *p, size_t k,
+			const struct iface *iface, const union addr *addr)
+{
+	const char *why = p->reachable ? leads_nowhere(in->inv, iface, addr) : NULL;
+
+	if (!why)
+		return;
+	p->reachable = false;
+	p->unreachable_why =
+		arena_printf(in->inv->a, "data would also go over %s, whose address %s %s",
+			     p->interfaces.v[k], p->addresses.v[k], why);
+}
+
 void predict_fail(const struct rules_input *in, struct prediction *p, enum outcome o,
 		  const char *rule, const char *fmt, ...)
 {

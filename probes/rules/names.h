@@ -25,9 +25,12 @@ bool names_can_bind(const struct inventory *inv, const union addr *addr);
 /* Appends to interfaces and addresses; the first becomes interface and address. */
 void predict_add(const struct rules_input *in, struct prediction *p, const char *name,
 		 const union addr *addr);
-/* Decides reachable from what predict_add() was given. Call it once, last. */
+/* Decides reachable from the interface and address that peers are told. */
 void predict_reach(const struct rules_input *in, struct prediction *p, const struct iface *iface,
 		   const union addr *addr);
+/* Then of the @k-th that carries data: one that peers cannot use spoils the job. */
+void predict_reach_also(const struct rules_input *in, struct prediction *p, size_t k,
+			const struct iface *iface, const union addr *addr);
 void predict_fail(const struct rules_input *in, struct prediction *p, enum outcome o,
 		  const char *rule, const char *fmt, ...) PRINTF(5, 6);
 

@@ -83,20 +83,14 @@ static void judge_reach(const struct rules_input *in, const struct iface_addr *b
 		p->unreachable_why = arena_printf(a, "%s (%s) %s", p->address, p->interface, why);
 		return;
 	}
-	if (nccl_ib_carries_data(in)) {
-		p->reachable = true;
+	p->reachable = nccl_ib_carries_data(in);
+	if (p->reachable)
 		return;
-	}
-	for (size_t i = 0; i < data->n; i++)
-		if ((why = leads_nowhere(in->inv, data->v[i]->iface, &data->v[i]->addr))) {
-			p->unreachable_why =
-				arena_printf(a, "data would also go over %s, whose address %s %s",
-					     p->interfaces.v[i], p->addresses.v[i], why);
-			return;
-		}
-	p->reachable = data->n > 0;
-	if (!p->reachable)
+	if (!data->n)
 		p->unreachable_why = "no interface is left to carry data";
+	p->reachable = data->n > 0;
+	for (size_t i = 0; i < data->n; i++)
+		predict_reach_also(in, p, i, data->v[i]->iface, &data->v[i]->addr);
 }
 
 static const char *why_data(const struct nccl_choice *c, const char *ifname, bool running)

@@ -9,12 +9,13 @@
 #include <net/if.h>
 
 /* --- predict ---------------------------------------------------------------------- */
-/* One interface that peers cannot use spoils the job even where the first one is fine. */
 static void use(const struct rules_input *in, struct prediction *p, const struct ompi_if *i)
 {
 	predict_add(in, p, i->ia->iface->name, &i->ia->addr);
-	if (p->interfaces.n == 1 || p->reachable)
+	if (p->interfaces.n == 1)
 		predict_reach(in, p, i->ia->iface, &i->ia->addr);
+	else
+		predict_reach_also(in, p, p->interfaces.n - 1, i->ia->iface, &i->ia->addr);
 }
 
 /* 1: chosen, 0: the list came to nothing and the exclude list decides, -1: fails. */

@@ -161,6 +161,21 @@ static void predictions(void **state)
 	(void)stand(NULL, NULL);
 }
 
+/* The first interface's name stands before it where this is said. */
+static void another_interfaces_address_is_called_its(void **state)
+{
+	struct prediction p;
+	struct ground *g = stand(TWO DOCKER, NULL);
+
+	(void)state;
+	rules_find("openmpi")->predict(&g->in, &p);
+	assert_string_equal(p.interface, "eth0");
+	assert_string_equal(p.unreachable_why,
+			    "data would also go over docker0, whose address 172.17.0.1 belongs to "
+			    "containers or virtual machines on this host only");
+	(void)stand(NULL, NULL);
+}
+
 /* --- check ------------------------------------------------------------------------------- */
 static const struct lint {
 	const char *stack, *machine, *env, *check;
@@ -370,6 +385,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predictions),
+		cmocka_unit_test(another_interfaces_address_is_called_its),
 		cmocka_unit_test(checks),
 	};
 
