@@ -125,16 +125,20 @@ static int check_ports(const struct config *c, struct err *e)
 	return err_hint(e, "leave --ports out, or the ports behind the host");
 }
 
-/* Nothing of a sample is asked where every port is named. */
-static int check_sample(const struct config *c, struct err *e)
+/* Is the sample in the list for those that name no ports? */
+static bool list_draws(const struct config *c) { return !c->ask.ports || ports_draw(c->ask.ports); }
+
+/* Who is asked at it; nothing of it is asked where every port is named. */
+static int settle_sample(struct config *c, struct err *e)
 {
 	const struct port_ask *q = &c->ask;
-	bool draws = !q->ports || ports_draw(q->ports), any = draws && !c->targets.n;
+	bool any = !c->targets.n && list_draws(c);
 
 	for (size_t i = 0; i < c->targets.n; i++) {
-		const struct port_target *t = &c->targets.v[i];
+		struct port_target *t = &c->targets.v[i];
 
-		any |= t->draws || (draws && t->ports.v == c->list.v);
+		t->draws |= t->ports.v == c->list.v && list_draws(c);
+		any |= t->draws;
 	}
 	if (!q->sample || q->sample == PORT_SAMPLE || any || c->mode == FREE || q->is_rank)
 		return 0;
@@ -162,7 +166,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	return port_ask_ports(q, &c->env, a, &c->list, e) ||
 			       targets_parse(&app->operands, &c->list, &c->env, a, &c->targets,
 					     e) ||
-			       check_ports(c, e) || check_sample(c, e)
+			       check_ports(c, e) || settle_sample(c, e)
 		       ? -1
 		       : 0;
 }
@@ -177,7 +181,8 @@ static int run_targets(struct app *app, struct config *c, struct facts *f, struc
 				.patience_ns = port_ask_patience(q, app->common.deadline_ns)};
 	struct say_opts so = {.expect_open = port_ask_open(q),
 			      .from = f->inv.hostname,
-			      .drawn = q->ports ? NULL : &c->list};
+			      .drawn = q->ports ? NULL : &c->list,
+			      .sample = &c->env.sample};
 	uint64_t began_ns;
 	struct reach r;
 

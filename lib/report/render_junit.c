@@ -39,9 +39,15 @@ static void attribute(FILE *out, const char *name, const char *value)
 	fputc('"', out);
 }
 
+/* The name is to be the same in each run: what was drawn by lot this time is told here. */
+static const char *said(const struct finding *f)
+{
+	return f->lasting ? arena_printf(f->a, "%s: %s", f->subject, f->message) : f->message;
+}
+
 static void body(FILE *out, const struct finding *f)
 {
-	xml(out, f->message);
+	xml(out, said(f));
 	if (isfinite(f->value))
 		fprintf(out, "\nmeasured: %.6g", f->value);
 	if (f->unit) {
@@ -86,7 +92,7 @@ static void testcase(FILE *out, const struct sink *s, const struct finding *f)
 	fputs("    <testcase", out);
 	attribute(out, "classname", f->check);
 	fputs(" name=\"", out);
-	xml(out, f->subject ? f->subject : f->check);
+	xml(out, f->lasting ?: f->subject ?: f->check);
 	if (host) {
 		fputs(" on ", out);
 		xml(out, host);
@@ -94,13 +100,15 @@ static void testcase(FILE *out, const struct sink *s, const struct finding *f)
 	if (finding_rank(f) >= 0)
 		fprintf(out, " rank %d", f->rank);
 	fprintf(out, "\" time=\"%.6f\"", isfinite(f->seconds) ? f->seconds : 0.0);
+	if (!tag && f->lasting)
+		tag = "system-out";
 	if (!tag) {
 		fputs("/>\n", out);
 		return;
 	}
 	fprintf(out, ">\n      <%s", tag);
 	if (!streq(tag, "system-out"))
-		attribute(out, "message", f->message);
+		attribute(out, "message", said(f));
 	if (streq(tag, "failure") || streq(tag, "error"))
 		attribute(out, "type", status_name(f->status));
 	fputc('>', out);

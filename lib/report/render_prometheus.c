@@ -50,7 +50,7 @@ static void sample(struct sink *s, samples *list, const struct finding *f, const
 	struct text t = common(s, f->host);
 
 	label(&t, "check", f->check);
-	label(&t, "subject", f->subject ? f->subject : "");
+	label(&t, "subject", f->lasting ?: f->subject ?: "");
 	if (f->rank >= 0)
 		text_addf(&t, ",rank=\"%d\"", f->rank);
 	if (name)

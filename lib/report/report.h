@@ -24,6 +24,8 @@ const char *status_name(enum status st); /* "pass" ... as in the JSON */
 struct finding {
 	const char *check;   /* stable id: "route.peer". Check ids are API */
 	const char *subject; /* what was looked at: "eth0", "10.0.0.2:29500" */
+	const char *lasting; /* its name in formats that compare runs, without what was drawn by
+				lot: "10.0.0.2:29500+sample"; NULL: @subject */
 	const char *host;    /* NULL: this host */
 	int rank;	     /* -1: none */
 	enum status status;  /* ERROR until somebody decides */

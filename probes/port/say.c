@@ -53,12 +53,33 @@ static void fold(const struct reach_result *v, size_t n, struct arena *a, fold_l
 	}
 }
 
-static const char *subject(const struct fold *d, struct arena *a)
+static const char *subject(const struct fold *d, const char *ports, struct arena *a)
 {
-	const struct port_target *t = d->first->target;
-	const char *ports = ports_fold(d->ports, d->n, SUBJECT_PORTS, a);
+	const char *given = d->first->target->given;
 
-	return arena_printf(a, strchr(t->given, ':') ? "[%s]:%s" : "%s:%s", t->given, ports);
+	return arena_printf(a, strchr(given, ':') ? "[%s]:%s" : "%s:%s", given, ports);
+}
+
+static bool is_drawn(uint16_t port, const port_list *sample)
+{
+	for (size_t i = 0; i < sample->n; i++)
+		if (sample->v[i] == port)
+			return true;
+	return false;
+}
+
+/* The ports as they are called in each run; NULL: none of them was drawn. */
+static const char *lasting_ports(const struct fold *d, const struct say_opts *o, struct arena *a)
+{
+	uint16_t *named = arena_alloc(a, d->n * sizeof(*named));
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n && d->first->target->draws; i++)
+		if (!is_drawn(d->ports[i], o->sample))
+			named[n++] = d->ports[i];
+	if (!d->first->target->draws || n == d->n)
+		return NULL;
+	return n ? arena_printf(a, "%s+sample", ports_fold(named, n, SUBJECT_PORTS, a)) : "sample";
 }
 
 static const char *duration(struct unit_buf *b, float ms)
@@ -197,8 +218,12 @@ static void emit(const struct fold *d, const struct reach *r, const struct reach
 {
 	struct arena *a = report_arena(report);
 	const struct reach_result *x = d->first;
-	struct finding *f = report_find(report, r->udp ? "port.udp" : "port.tcp", subject(d, a));
+	const char *ports = ports_fold(d->ports, d->n, SUBJECT_PORTS, a);
+	const char *lasting = lasting_ports(d, o, a);
+	struct finding *f =
+		report_find(report, r->udp ? "port.udp" : "port.tcp", subject(d, ports, a));
 
+	f->lasting = lasting ? subject(d, lasting, a) : NULL;
 	finding_set(f, judge(x->state, o), "%s", message(d, r, way, a));
 	if (is_too_open(d, r, o))
 		doubt(f, d, o, a);

@@ -11,6 +11,7 @@ struct say_opts {
 	/* Of a target that names no ports: most of them were drawn by lot. NULL: somebody named
 	 * them */
 	const port_list *drawn;
+	const port_list *sample; /* what was drawn, for all targets that draw */
 };
 void say_findings(const struct reach *r, const target_list *targets, const struct say_opts *o,
 		  struct report *report);

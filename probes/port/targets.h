@@ -14,7 +14,7 @@ struct port_target {
 	const char *given; /* how to call it: what stood before ':' or '=' */
 	const char *host;  /* what is looked up */
 	port_list ports;
-	bool draws;	     /* ports of its own, and a name among them stands for the sample */
+	bool draws;	     /* the sample is among its ports: a name of them stands for it */
 	addr_list addrs;     /* without port; empty: see trouble */
 	const char *trouble; /* "does not resolve: ..." */
 	bool unasked;	     /* for a reason of this host's own (struct name_answer) */

@@ -48,6 +48,21 @@ needs_unshare() {
     [[ $output == *"fail  port.tcp"*"expected open"*"ss -lnp"* ]]
 }
 
+@test "formats that compare runs have one name for ports that are drawn anew in each" {
+    local format first
+    for format in prometheus junit; do
+        portcheck 127.0.0.1 localhost:nccl --format $format >"$BATS_TEST_TMPDIR/$format" || true
+        portcheck 127.0.0.1 localhost:nccl --format $format >"$BATS_TEST_TMPDIR/again" || true
+        first=$(grep -oE '(subject| name)="[^"]*[0-9:][^"]*"' "$BATS_TEST_TMPDIR/$format")
+        [ "$first" = "$(grep -oE '(subject| name)="[^"]*[0-9:][^"]*"' "$BATS_TEST_TMPDIR/again")" ]
+        [[ $first == *'"127.0.0.1:29500+sample"'*'"localhost:28028,29400,29500+sample"'* ]]
+    done
+    grep -qE 'pass: 127.0.0.1:29500,[0-9,-]+: refused' "$BATS_TEST_TMPDIR/junit"
+    portcheck 127.0.0.1 --json >"$BATS_TEST_TMPDIR/doc"
+    jq -e '[.findings[] | select(.check == "port.tcp").subject | test("^127.0.0.1:29500,[0-9,-]+$")] == [true]' "$BATS_TEST_TMPDIR/doc"
+    run ! grep -q sample <(portcheck "127.0.0.1:$OPEN,$CLOSED" --format prometheus)
+}
+
 @test "data.targets[] has every port once, with the contract's keys" {
     portcheck "127.0.0.1:$OPEN,$CLOSED,1-3" --json >"$BATS_TEST_TMPDIR/doc"
     valid "$(<"$BATS_TEST_TMPDIR/doc")"
