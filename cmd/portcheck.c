@@ -196,6 +196,7 @@ static int run_targets(struct app *app, struct config *c, struct facts *f, struc
 		return -1;
 	own_neighbours(&r, &c->targets);
 	own_limits(&r);
+	own_counted(&r);
 	own_paths(&r, &c->targets, &ro, f);
 	own_options(&r, &c->targets);
 	own_seen(&r, &c->targets, f, began_ns);

@@ -119,6 +119,10 @@ static const struct {
 	[CAUSE_PATHS] = {"it is answered from some source ports and never from others: one of "
 			 "several paths to it is dead",
 			 'P'},
+	[CAUSE_COUNTED] = {"no answer, and some of its ports answered only when they were asked "
+			   "again, a second later: a rule there or on the way that limits how many "
+			   "new connections it lets in, or else a link that loses packets",
+			   'm'},
 	[CAUSE_LINK] = {"its packets go astray: see what is said of one of the two hosts", 'K'},
 };
 

@@ -62,6 +62,7 @@ enum port_cause {
 	CAUSE_ROUTER_BACK, /* it arrived, and that host sends the answer to a router */
 	CAUSE_OWN_LINK,	   /* the card of this host that it leaves by has no link */
 	CAUSE_PATHS,	   /* from some ports it is answered, from others never */
+	CAUSE_COUNTED,	   /* other ports of it were answered, and late */
 	CAUSE_LINK,	   /* what is said of a host's card or netmask explains it */
 	CAUSE_COUNT
 };

@@ -36,6 +36,20 @@ void fix_let_in(struct finding *f, enum port_cause cause, const char *source, co
 			    source, host);
 }
 
+static void fix_counted(struct finding *f, const struct reach_result *x)
+{
+	union addr one = *x->addr;
+	struct addr_text at;
+
+	addr_set_port(&one, x->port);
+	finding_fix(f, "portcheck %s   # alone: answered at once, it is a limit",
+		    addr_print_port(&one, &at));
+	finding_fix(f,
+		    "sudo nft list ruleset | grep limit   # on %s, and: sudo iptables-save | "
+		    "grep limit",
+		    x->target->given);
+}
+
 void fix_one(struct finding *f, const struct reach_result *x, const struct reach_way *way,
 	     const char *own_fix)
 {
@@ -59,6 +73,9 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 				    host);
 		fix_let_in(f, x->cause, way->source ? others_subnet(way->source, f->a) : "ADDRESS",
 			   host);
+		break;
+	case CAUSE_COUNTED:
+		fix_counted(f, x);
 		break;
 	case CAUSE_PATH_FIREWALL:
 	case CAUSE_NO_ROUTE_THERE:

@@ -82,11 +82,11 @@ static void put_node(struct mesh_self *s, cJSON *line)
  */
 static size_t late_of(const struct reach_result *v, size_t n)
 {
-	const float late_ms = 900, prompt_ms = 300;
+	const float prompt_ms = 300;
 	size_t late = 0, prompt = 0;
 
 	for (size_t k = 0; k < n; k++) {
-		late += port_state_is_reached(v[k].state) && v[k].ms >= late_ms;
+		late += port_state_is_reached(v[k].state) && v[k].ms >= PORT_LATE_MS;
 		prompt += port_state_is_reached(v[k].state) && v[k].ms < prompt_ms;
 	}
 	return late + prompt != n ? 0 : late == n ? 1 : late;

@@ -104,6 +104,32 @@ static bool settle(struct mesh *m, size_t at)
 	return any;
 }
 
+/* All that was asked there had to be asked again, once: no more than the first packets were lost.
+ */
+static void say_waited(const struct mesh *m)
+{
+	const struct mesh_cell *one = NULL;
+	struct finding *f;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n * m->n; i++)
+		if (m->cells[i].late && m->cells[i].ms >= PORT_LATE_MS) {
+			one = &m->cells[i];
+			n++;
+		}
+	if (!n)
+		return;
+	f = report_find(m->report, "mesh.first",
+			n > 1 ? mesh_pairs(m, n)
+			      : arena_printf(m->a, "%s to %s",
+					     m->nodes[(size_t)(one - m->cells) / m->n].name,
+					     m->nodes[to_of(m, one)].name));
+	finding_set(f, ST_INFO,
+		    "answered only when all was asked again, a second later: a rule that limits "
+		    "new connections, or a tunnel that begins with the first packet");
+	report_add(m->report, f);
+}
+
 /* The host that loses most of what is lost, or m->n, into @ret_at. False: nothing to speak of. */
 static bool judge_late(struct mesh *m, size_t *ret_at)
 {
@@ -111,8 +137,10 @@ static bool judge_late(struct mesh *m, size_t *ret_at)
 	struct finding *f;
 	bool grave;
 
-	if (all < LEAST_LATE)
+	if (all < LEAST_LATE) {
+		say_waited(m);
 		return false;
+	}
 	*ret_at = culprit(m, all);
 	late = late_at(m, *ret_at);
 	asked = asked_at(m, *ret_at);

@@ -200,3 +200,35 @@ void own_limits(struct reach *r)
 				r->v[k].cause = CAUSE_LIMITED;
 	}
 }
+
+/* So many of these @n answers, of which @ret_all there are, are to a question that was asked again.
+ */
+static size_t late_of(const struct reach_result *v, size_t n, size_t *ret_all)
+{
+	size_t late = 0;
+
+	*ret_all = 0;
+	for (size_t k = 0; k < n; k++) {
+		bool is_answer = port_state_is_reached(v[k].state);
+
+		*ret_all += is_answer;
+		late += is_answer && v[k].ms >= PORT_LATE_MS;
+	}
+	return late;
+}
+
+/* A few late ones among many are accidents, whoever drops the others. */
+void own_counted(struct reach *r)
+{
+	enum { LEAST = 2, PART = 4 };
+
+	for (size_t i = 0, n; i < r->n; i += n) {
+		size_t late, all;
+
+		n = reach_of_address(r, i);
+		late = late_of(&r->v[i], n, &all);
+		for (size_t k = i; k < i + n && late >= LEAST && late * PART >= all; k++)
+			if (r->v[k].cause == CAUSE_DROPPED)
+				r->v[k].cause = CAUSE_COUNTED;
+	}
+}

@@ -15,6 +15,9 @@
  * second: where many ports are rejected, most look silent (CAUSE_LIMITED).
  */
 void own_limits(struct reach *r);
+/* One-sided only: silence of a host that answers some, and many of them late (CAUSE_COUNTED).
+ * Between hosts there is more to tell that from. */
+void own_counted(struct reach *r);
 void own_neighbours(struct reach *r, const target_list *targets);
 /* One-sided only, between hosts all are known to be up: @began_ns: before the first question. */
 void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint64_t began_ns);

@@ -26,6 +26,8 @@ struct reach_result {
 	float ms;      /* NAN: no answer came; the median of several */
 	union addr by; /* who sent an ICMP message; family 0: nobody */
 };
+/* As late is what was asked again, a second later. */
+#define PORT_LATE_MS 900.0F
 /* In the order of the targets, their addresses and ports. */
 struct reach {
 	struct reach_result *v;

@@ -59,6 +59,17 @@ filtered() {
     STRANGER=$!
 }
 
+@test "a limit on new connections: late answers tell it from a security group" {
+    on 1 nft 'table ip l { chain c { type filter hook input priority 0; tcp dport 1000-1100 tcp flags & (fin|syn|rst|ack) == syn limit rate over 5/second burst 5 packets drop; }; }'
+    run -1 --separate-stderr on 0 "$BIN/portcheck" 10.77.0.2:1000-1100
+    [[ $output == *"limits how many new connections it lets in"*"-> portcheck 10.77.0.2:10"[0-9][0-9]" "* ]]
+    [[ $output != *aws* && $output != *ufw* && $output != *"security group"* ]]
+    on 1 nft flush ruleset
+    on 1 nft 'table ip l { chain c { type filter hook input priority 0; tcp dport 1050-1100 drop; }; }'
+    run -1 --separate-stderr on 0 "$BIN/portcheck" 10.77.0.2:1000-1100
+    [[ $output == *"a security group, or a firewall that drops"*aws* ]]
+}
+
 @test "blame: a filter that drops strangers' packets has nothing to do with a security group's silence" {
     local rule
     filtered

@@ -115,6 +115,7 @@ N
     [ "$dropped" -ge 3 ]
     [ "$status" = 0 ]
     [ "$(jq '[.findings[] | select(.check == "mesh.loss")] | length' <<<"$output")" = 0 ]
+    [ "$(jq -r '[.findings[] | select(.check == "mesh.first") | "\(.status) \(.subject)"] | join(", ")' <<<"$output")" = 'info node1 to node2' ]
 }
 
 @test "links: a shaper leaves next to nothing: the host and what it sends" {

@@ -265,6 +265,7 @@ static void said_of_one(void **state)
 #define LOSS "mesh.loss"
 #define ECN ",\"ecn\":true"
 #define AGAIN ",\"row\":[\"o . 1003\",\"o . 1003\",\"o . 1003\"]"
+#define WAITED ",\"row\":[\"o . 1003\",\"o . 1003\",\"o . 1\"]"
 #define RATE "mesh.bandwidth"
 #define SLOW(mbps, talks) ",\"talks\":\"" talks "\",\"crawl\":[" mbps "]"
 
@@ -371,10 +372,41 @@ static void lost_or_slow(void **state)
 	}
 }
 
+/* A pair of which all was late, too few for a host to be blamed, is still told of. */
+static void first_answers_that_are_late(void **state)
+{
+	static const struct {
+		const char *late, *subject;
+	} all[] = {{"[0,0,0]", NULL}, {"[0,1,0]", "a to b"}, {"[0,1,1]", "a to b"}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		const struct mesh_opts o = {0};
+		struct err nothing = {.kind = ERR_USAGE};
+		const char *lines[] = {NULL, NULL, NULL};
+		struct mesh m;
+
+		for (size_t k = 0; k < ARRAY_LEN(lines); k++)
+			lines[k] = arena_printf(
+				&a,
+				"{\"rank\":%zu,\"host\":\"%c\",\"address\":\"10.0.0.%zu\","
+				"\"ports\":[1],\"late\":%s%s}",
+				k, (int)('a' + k), k + 1, k ? "[]" : all[i].late, WAITED);
+		made_mesh(&m, &o, &a);
+		made_mesh_take_all(&m, lines);
+		mesh_loss(&m);
+		assert_int_equal(m.told.items.n, 0);
+		assert_int_equal(report_count(m.report, ST_INFO), all[i].subject != NULL);
+		(void)report_end(m.report, &nothing);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(said_of_one),
-					   cmocka_unit_test(lost_or_slow)};
+					   cmocka_unit_test(lost_or_slow),
+					   cmocka_unit_test(first_answers_that_are_late)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
