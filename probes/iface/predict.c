@@ -57,25 +57,11 @@ static void prediction_data(const struct rules *rules, const struct prediction *
 	}
 }
 
-/* The address that peers would be told; NULL: none, or none of an interface. */
-static const struct iface_addr *told(const struct facts *f, const struct prediction *p)
-{
-	union addr addr;
-
-	if (!p->interface || !p->address || addr_parse(p->address, &addr))
-		return NULL;
-	for (size_t i = 0; i < f->inv.addrs.n; i++)
-		if (streq(f->inv.addrs.v[i].label, p->interface) &&
-		    addr_equal(&f->inv.addrs.v[i].addr, &addr))
-			return &f->inv.addrs.v[i];
-	return NULL;
-}
-
 /* What makes it right: for torchrun's store a setting decides that --suggest does not print. */
 static void prediction_fix(const struct facts *f, const struct rules *rules,
 			   const struct prediction *p, struct finding *x)
 {
-	const struct iface_addr *published = told(f, p);
+	const struct iface_addr *published = predict_told(&f->inv, p);
 	candidate_list all;
 	struct addr_text at;
 
@@ -266,7 +252,7 @@ void predict_peers(const struct facts *f, const struct suggestion *s, struct rep
 	str_list done = {0};
 
 	rules_find("nccl")->predict(&f->in, &nccl);
-	at = told(f, &nccl);
+	at = predict_told(&f->inv, &nccl);
 	for (size_t i = 0; nccl.interface && !at && i < f->inv.addrs.n; i++)
 		if (streq(f->inv.addrs.v[i].label, nccl.interface))
 			at = &f->inv.addrs.v[i];

@@ -1,8 +1,10 @@
 #include "probes/iface/suggest.h"
 
 #include "lib/core/units.h"
+#include "lib/host/leads.h"
 #include "lib/host/nat.h"
 #include "lib/report/json.h"
+#include "probes/rules/names.h"
 #include "probes/rules/nccl.h"
 
 void suggest_env(struct suggestion *s, const char *name, const char *comment, const char *fmt, ...)
@@ -106,6 +108,23 @@ void suggest_by_family(const struct rules_input *in, int family, struct suggesti
 		s->addr = all.v[0].addr;
 		s->why = all.v[0].why;
 	}
+}
+
+bool suggest_as_told(const struct rules_input *in, struct suggestion *s)
+{
+	const struct iface_addr *at;
+	struct prediction p;
+
+	rules_find("nccl")->predict(in, &p);
+	at = p.outcome == OUTCOME_OK && !starts_with(p.rule, "automatic")
+		     ? predict_told(in->inv, &p)
+		     : NULL;
+	if (!at || leads_nowhere(in->inv, at->iface, &at->addr))
+		return false;
+	s->iface = at->iface;
+	s->addr = at;
+	s->why = p.why;
+	return true;
 }
 
 bool suggest_leader(const struct rules_input *in, const candidate_list *ranked,

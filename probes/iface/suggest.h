@@ -53,6 +53,9 @@ void suggest_rank(const struct rules_input *in, struct suggestion *s);
 void suggest_by_rank(const struct rules_input *in, struct suggestion *ret);
 /* Another interface and address instead, the best of this family; none: as it was. */
 void suggest_by_family(const struct rules_input *in, int family, struct suggestion *s);
+/* What NCCL was told (NCCL_SOCKET_IFNAME, NCCL_COMM_ID) and would publish, instead of what is best.
+ * False: it was told nothing, or what leads to no other host: as it was. */
+bool suggest_as_told(const struct rules_input *in, struct suggestion *s);
 /* By rank from leader_read()'s @ranked, without candidates. False: NCCL cannot be told the first,
  * or was told a family. */
 bool suggest_leader(const struct rules_input *in, const candidate_list *ranked,

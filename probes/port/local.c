@@ -14,6 +14,7 @@ void local_read(struct local *l, struct facts *f, const struct port_env *env, ui
 {
 	*l = (struct local){.f = f, .env = *env};
 	suggest_by_rank(&f->in, &l->s);
+	l->told = suggest_as_told(&f->in, &l->s);
 	firewall_read(&l->fw, f->a, deadline_ns);
 }
 
@@ -179,7 +180,8 @@ static void judge_address(const struct local *l, struct report *r)
 		return;
 	}
 	if (l->s.addr) {
-		finding_set(f, ST_INFO, "peers should use %s", addr_print(&l->s.addr->addr, &at));
+		finding_set(f, ST_INFO, "peers should use %s%s", addr_print(&l->s.addr->addr, &at),
+			    l->told ? ", as NCCL's settings say" : "");
 	} else {
 		finding_set(f, ST_WARN, "no interface has an address that peers could use");
 		finding_expect(f, "an interface that is up, with an address");

@@ -15,6 +15,7 @@ struct local {
 	struct facts *f;
 	struct port_env env;
 	struct suggestion s; /* the address that peers should use */
+	bool told;	     /* ... since NCCL's settings say so */
 	struct firewall fw;
 };
 void local_read(struct local *l, struct facts *f, const struct port_env *env, uint64_t deadline_ns);

@@ -1,6 +1,7 @@
 /*
- * By which of its addresses a rank wants to be asked: that of its best card, unless none of the
- * others is in that card's network, nor behind it, and some are in another card's.
+ * By which of its addresses a rank wants to be asked: the one that NCCL was told to publish, else
+ * that of its best card, unless none of the others is in that card's network, nor behind it, and
+ * some are in another card's.
  */
 #include "probes/port/mesh_self.h"
 
@@ -35,8 +36,9 @@ static void take_own(struct mesh_self *s, const union addr *at)
 	}
 }
 
-/* The run's data has the family that most hosts are reached by. Where this host's best interface
- * has none of it, and NCCL would publish another one that has, the others are told that one. */
+/* What NCCL was told, here, it would publish. Else the run's data has the family that most hosts
+ * are reached by. Where this host's best interface has none of it, and NCCL would publish another
+ * one that has, the others are told that one. */
 int mesh_choose_address(struct mesh_self *s, struct err *e)
 {
 	const struct rdzv_member *m;
@@ -44,6 +46,9 @@ int mesh_choose_address(struct mesh_self *s, struct err *e)
 	size_t n;
 
 	suggest_by_rank(&s->f->in, &s->local.s);
+	s->local.told = suggest_as_told(&s->f->in, &s->local.s);
+	if (s->local.told)
+		return 0;
 	if (rdzv_members(s->rdzv, &m, &n, e))
 		return -1;
 	if (addr_parse(m[s->me].data_addr, &data) || addr_class(&data) == ADDR_LOOPBACK)
@@ -143,7 +148,7 @@ void mesh_come_together(struct mesh_self *s)
 	size_t k = better(s, s->me);
 	const struct iface_addr *x = k ? nth_address(s, k) : NULL;
 
-	if (!x || leads_to_others(s))
+	if (!x || s->local.told || leads_to_others(s))
 		return;
 	s->local.s.addr = x;
 	s->local.s.iface = x->iface;

@@ -4,7 +4,9 @@
 
 #include "lib/cluster/typed_way.h"
 #include "lib/core/stats.h"
+#include "lib/core/text.h"
 #include "lib/report/json.h"
+#include "probes/tally/names.h"
 
 #include <math.h>
 
@@ -241,6 +243,34 @@ static void say_nothing(const struct mesh *m, size_t pairs)
 	report_add(m->report, f);
 }
 
+/* By which all were asked: " through eth0 (10.77.0.0/16)". */
+static const char *networks(const struct mesh *m)
+{
+	enum { MOST = 3 };
+	const char *iface = NULL;
+	struct names nets = {0};
+	bool alike = true;
+	struct text t;
+
+	text_init(&t, m->a);
+	for (size_t i = 0; i < m->n && nets.n <= MOST; i++) {
+		const struct mesh_node *x = &m->nodes[i];
+
+		if (!x->subnet || !x->iface)
+			continue;
+		alike = alike && streq(iface ?: x->iface, x->iface);
+		iface = x->iface;
+		if (names_has(&nets, x->subnet))
+			continue;
+		text_addf(&t, "%s%s", nets.n ? ", " : "", x->subnet);
+		names_add(&nets, m->a, x->subnet);
+	}
+	if (!nets.n || nets.n > MOST)
+		return "";
+	return alike ? arena_printf(m->a, " through %s (%s)", iface, t.s)
+		     : arena_printf(m->a, " through %s", t.s);
+}
+
 static void sum_up(const struct mesh *m)
 {
 	size_t good = 0, known = 0, bulk = 0, timed, pairs = m->n * (m->n - 1);
@@ -256,8 +286,8 @@ static void sum_up(const struct mesh *m)
 	}
 	if (good && timed) {
 		f = report_find(m->report, "mesh.reach", mesh_pairs(m, good));
-		finding_set(f, ST_PASS, "reach each other on every port, median %s, slowest %s",
-			    ms_text(m, usual), slowest(m));
+		finding_set(f, ST_PASS, "reach each other on every port%s, median %s, slowest %s",
+			    networks(m), ms_text(m, usual), slowest(m));
 		finding_value(f, thousandths(usual), "ms");
 		report_add(m->report, f);
 	}

@@ -114,6 +114,19 @@ void predict_reach_also(const struct rules_input *in, struct prediction *p, size
 			     p->interfaces.v[k], p->addresses.v[k], why);
 }
 
+const struct iface_addr *predict_told(const struct inventory *inv, const struct prediction *p)
+{
+	union addr addr;
+
+	if (!p->interface || !p->address || addr_parse(p->address, &addr))
+		return NULL;
+	for (size_t i = 0; i < inv->addrs.n; i++)
+		if (streq(inv->addrs.v[i].label, p->interface) &&
+		    addr_equal(&inv->addrs.v[i].addr, &addr))
+			return &inv->addrs.v[i];
+	return NULL;
+}
+
 void predict_fail(const struct rules_input *in, struct prediction *p, enum outcome o,
 		  const char *rule, const char *fmt, ...)
 {

@@ -31,6 +31,8 @@ void predict_reach(const struct rules_input *in, struct prediction *p, const str
 /* Then of the @k-th that carries data: one that peers cannot use spoils the job. */
 void predict_reach_also(const struct rules_input *in, struct prediction *p, size_t k,
 			const struct iface *iface, const union addr *addr);
+/* The address that peers would be told; NULL: none, or none of an interface. */
+const struct iface_addr *predict_told(const struct inventory *inv, const struct prediction *p);
 void predict_fail(const struct rules_input *in, struct prediction *p, enum outcome o,
 		  const char *rule, const char *fmt, ...) PRINTF(5, 6);
 

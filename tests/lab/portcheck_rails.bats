@@ -57,6 +57,23 @@ teardown() {
     [ "$status" = 0 ]
 }
 
+@test "rails: the card that NCCL is told is the one that is asked, and which one that was is said" {
+    cd "$BATS_TEST_TMPDIR"
+    echo 'table inet f { chain in { type filter hook input priority 0; policy accept; iifname eth1 tcp flags & (syn|ack) == syn drop; }; }' >drop.nft
+    printf '#!/bin/sh\nhost=$1; shift\nexec $REAL_RSH $host "export $TOLD; $*"\n' >rsh
+    chmod +x rsh
+    local told lab=("$ROOT/scripts/lab" run 2 --rails 2 --firewall "node1=drop.nft" -- env "PATH=$BIN:$PATH")
+    for told in NCCL_SOCKET_IFNAME==eth1 X= NCCL_SOCKET_IFNAME=^eth1 NCCL_SOCKET_IFNAME=lo; do
+        run --separate-stderr "${lab[@]}" TOLD="$told" "$told" sh -c 'REAL_RSH=$WINDSOCK_RSH portcheck --rsh ./rsh --hosts lab'
+        case $told in
+            *==eth1) [[ $status = 1 && $output == *"fail  mesh.in "*"node1 "* ]] ;;
+            *) [[ $status = 0 && $output == *"2 pairs "*"reach each other on every port through eth0 (10.77.0.0/16), median "* ]] ;;
+        esac
+    done
+    run -0 --separate-stderr "${lab[@]}" NCCL_SOCKET_IFNAME==eth1 portcheck
+    [[ $output == *"peers should use 10.78.0.1, as NCCL's settings say"*"portcheck 10.78.0.1:"* ]]
+}
+
 @test "rails: the second card of one host is cut off: that host, each address through its own card, and no route goes" {
     local routes
     second_card eth1 eth0
