@@ -3,7 +3,9 @@
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/trouble.h"
 #include "lib/cluster/typed_way.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/quote.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/report/envelope.h"
@@ -222,6 +224,78 @@ static int add_proof(struct fleet *f, const struct write_request *w, str_list *a
 	return 0;
 }
 
+static const cJSON *settings_of(const struct answer *a)
+{
+	return json_get(json_get(a->data, "suggest"), "env");
+}
+
+/* Those that wrote have all written the same values. */
+static bool are_alike(const struct answers *all)
+{
+	const cJSON *first = NULL;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const cJSON *one = settings_of(&all->v[i]);
+
+		if (first && one && !cJSON_Compare(first, one, true))
+			return false;
+		first = first ?: one;
+	}
+	return true;
+}
+
+static const char *diff_of(const struct answer *a)
+{
+	return json_get_str(json_get(a->data, "write"), "diff") ?: "";
+}
+
+/* @who: hosts that find somebody else's values where they wrote their own. */
+static void say_shared(struct fleet *f, const struct write_request *w, const host_list *who,
+		       const char *path)
+{
+	const char *kind = w->form->name, *hosts = shell_quote(f->a, f->given);
+	struct finding *x = report_find(f->report, "write.shared", path);
+
+	finding_set(x, ST_FAIL,
+		    "is one file for several hosts, which need different values: what %s wrote is "
+		    "gone, and another host's is there",
+		    hostlist_fold(f->a, who));
+	finding_expect(x, "a file of its own for each host, or values that are right on all");
+	if (streq(kind, "bashrc"))
+		finding_fix(x, "ifprobe --bashrc%s --hosts %s   # each host computes its own",
+			    w->to ? arena_printf(f->a, " --to %s", shell_quote_path(f->a, w->to))
+				  : "",
+			    hosts);
+	else
+		finding_fix(x,
+			    "ifprobe --suggest=%s --hosts %s   # is there one value for all of "
+			    "them? Then put it there",
+			    kind, hosts);
+	report_add(f->report, x);
+}
+
+/* On a file system that hosts share, as a home often is, the last one to write is right: each looks
+ * again, at what it would write now. */
+static int look_again(struct fleet *f, const struct write_request *w, str_list *args, struct err *e)
+{
+	AUTO(answers_done) struct answers now = {0};
+	const char *path = NULL;
+	host_list who = {0};
+
+	*LIST_ADD(f->a, args) = "--dry-run";
+	if (interrupt_err(e) || fleet_ask(f, args, false, &now, e))
+		return -1;
+	for (size_t i = 0; i < now.n; i++) {
+		if (!*diff_of(&now.v[i]))
+			continue;
+		*LIST_ADD(f->a, &who) = (struct host){.name = now.v[i].host};
+		path = json_get_str(json_get(now.v[i].data, "write"), "path") ?: path;
+	}
+	if (who.n)
+		say_shared(f, w, &who, arena_strdup(f->a, path ?: w->form->name));
+	return 0;
+}
+
 int fleet_write(struct fleet *f, const struct write_request *w, str_list *args, struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
@@ -230,13 +304,12 @@ int fleet_write(struct fleet *f, const struct write_request *w, str_list *args, 
 	if (add_proof(f, w, args, e) || fleet_ask(f, args, true, &all, e))
 		return -1;
 	text_init(&diffs, f->a);
-	for (size_t i = 0; i < all.n; i++) {
-		const char *diff = json_get_str(json_get(all.v[i].data, "write"), "diff");
-
-		if (diff && *diff)
-			text_addf(&diffs, "# %s\n%s", all.v[i].host, diff);
-	}
+	for (size_t i = 0; i < all.n; i++)
+		if (*diff_of(&all.v[i]))
+			text_addf(&diffs, "# %s\n%s", all.v[i].host, diff_of(&all.v[i]));
 	if (diffs.n)
 		report_answer(f->report, diffs.s, diffs.n);
-	return 0;
+	return w->dry_run || w->undo || w->how == EMIT_COMPUTED || are_alike(&all)
+		       ? 0
+		       : look_again(f, w, args, e);
 }

@@ -87,7 +87,8 @@ int fleet_witness_args(struct fleet *f, str_list *args, struct err *e) MUST_CHEC
 /*
  * --bashrc and --write: each host does it by itself; a dry run answers with all
  * diffs. Before, each proves fixed values against all others, and those that are
- * asked for again against a few, which are asked for then, too.
+ * asked for again against a few, which are asked for then, too. Where fixed values
+ * differ each looks again: one file for several of them is the failure write.shared.
  */
 struct write_request;
 int fleet_write(struct fleet *f, const struct write_request *w, str_list *args,

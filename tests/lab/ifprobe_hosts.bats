@@ -33,6 +33,26 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [ "$output" = $'export NCCL_SOCKET_IFNAME=\'=eth0,ens5\'\neth0\nens5\neth0' ]
 }
 
+@test "different names, and one file for all of them: who finds another one's values in it, and what is right there" {
+    local rename='on 1 "ip link set eth0 down; ip link set eth0 name ens5; ip link set ens5 up"'
+    run -1 --separate-stderr lab 2 "$rename
+        ifprobe --write nccl.conf --hosts lab --to \$PWD/nc.conf"
+    [[ $output == *"fail  write.shared"*"/nc.conf"*"is one file for several hosts"*"what node"[01]" wrote is gone"* ]]
+    [[ $output == *"-> ifprobe --suggest=nccl.conf --hosts lab "* ]]
+    run -1 --separate-stderr lab 2 "$rename
+        ifprobe --bashrc --fixed --hosts lab --to \$PWD/rc"
+    [[ $output == *"fail  write.shared"*"-> ifprobe --bashrc --to $PWD/rc --hosts lab "* ]]
+    # what all compute is one line, and a home of its own is no other's
+    run -0 --separate-stderr lab 2 "$rename
+        ifprobe --bashrc --hosts lab --to \$PWD/computed"
+    own_rsh 'exec $REAL_RSH node1 "HOME=$PWD/home1 $*"'
+    mkdir home1
+    run -0 --separate-stderr lab 2 "$rename
+        export HOME=\$PWD REAL_RSH=\$WINDSOCK_RSH
+        ifprobe --rsh ./rsh --bashrc --fixed --hosts lab; cat .bashrc home1/.bashrc"
+    [[ $output != *write.shared* && $output == *"export NCCL_SOCKET_IFNAME='=eth0'"*"export NCCL_SOCKET_IFNAME='=ens5'"* ]]
+}
+
 @test "different names that no list can say: lines that choose by host name" {
     run -0 --separate-stderr lab 2 '
         on 1 "ip link add mv0 link eth0 type macvlan; ip link set mv0 name ens5
