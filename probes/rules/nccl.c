@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <net/if.h>
 
-/* Of one entry in NCCL's memory: its name and its port. Names are copied unbounded. */
+/* Of one entry in NCCL's memory: its name and its port. */
 enum { NCCL_ENTRY_SIZE = NCCL_NAME_SIZE + 4 };
 
 static void take(struct nccl_ifspec *s, const char *from, size_t n, int port)
@@ -40,6 +40,11 @@ void nccl_ifspec_parse(const char *value, struct nccl_ifspec *ret)
 		if (!*value)
 			return;
 	}
+}
+
+size_t nccl_ifspec_overrun(const struct nccl_ifspec *s, unsigned version)
+{
+	return s->overrun && nccl_version(version) < NCCL_VERSION_BOUNDED ? s->overrun : 0;
 }
 
 bool nccl_ifspec_match_port(const struct nccl_ifspec *s, const char *name, int port)

@@ -30,6 +30,7 @@ enum {
 	NCCL_VERSION_UPRIGHT = 23003,	 /* and no longer */
 	NCCL_VERSION_HOME = 23003,	 /* $HOME instead of the passwd entry; \r is stripped;
 					    lines are cut into pieces of 4095 bytes */
+	NCCL_VERSION_BOUNDED = 23007,	 /* an entry of a list is cut where its memory ends */
 	NCCL_VERSION_NEWEST = 23203,
 };
 
@@ -40,9 +41,8 @@ struct nccl_ifspec {
 	bool exact, negate;
 	bool truncated; /* more than 16 were given */
 	/*
-	 * Characters of an entry that NCCL copies over the end of its list on
-	 * the stack: what happens then is nobody's promise, 2.28.9 dies of
-	 * SIGSEGV. 0: all fit.
+	 * Characters of an entry that do not fit in NCCL's list. 0: all do. Ask
+	 * nccl_ifspec_overrun() whether that matters.
 	 */
 	size_t overrun;
 };
@@ -52,6 +52,12 @@ void nccl_ifspec_parse(const char *value, struct nccl_ifspec *ret);
 bool nccl_ifspec_match(const struct nccl_ifspec *spec, const char *name);
 /* The same with a port, as NCCL_IB_HCA has it; -1: any. */
 bool nccl_ifspec_match_port(const struct nccl_ifspec *spec, const char *name, int port);
+
+/*
+ * Characters of an entry that a release copies over the end of its list on the
+ * stack: what happens then is nobody's promise, 2.28.9 dies of SIGSEGV. 0: it does not.
+ */
+size_t nccl_ifspec_overrun(const struct nccl_ifspec *spec, unsigned version);
 
 /* One line of nccl.conf as libnccl reads it: true when it sets a variable. */
 bool nccl_conf_line(const char *line, size_t n, struct arena *a, const char **ret_name,
@@ -88,7 +94,7 @@ int nccl_comm_id_resolve(const char *value, const struct rules_input *in, union 
 /* The port that NCCL makes of it: 65535 of none, 34463 of 99999, 0 of a word. */
 uint16_t nccl_comm_id_port(const char *value, bool *ret_as_written);
 /* Characters of a part of it that overrun NCCL's memory, as an nccl_ifspec's do; 0: all fit. */
-size_t nccl_comm_id_overrun(const char *value);
+size_t nccl_comm_id_overrun(const char *value, unsigned version);
 
 /* What ncclFindInterfaces finds: first address of each name, in kernel order. */
 struct nccl_choice {

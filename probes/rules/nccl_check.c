@@ -87,6 +87,7 @@ static bool sign_inside(const struct nccl_ifspec *spec)
 static void list_sizes(const struct lint *l, const struct setting *s, const char *family,
 		       const struct nccl_ifspec *spec)
 {
+	size_t overrun = nccl_ifspec_overrun(spec, l->in->nccl_version);
 	struct arena *a = report_arena(l->r);
 	struct finding *f;
 
@@ -97,12 +98,12 @@ static void list_sizes(const struct lint *l, const struct setting *s, const char
 		finding_expect(f, "at most %d entries", NCCL_MAX_IFS);
 		report_add(l->r, f);
 	}
-	if (spec->overrun) {
+	if (overrun) {
 		f = lint_find(l, arena_printf(a, "%s.overrun", family), s);
 		finding_set(f, ST_FAIL,
 			    "has an entry of %zu characters, which overruns NCCL's memory: it "
 			    "crashes",
-			    spec->overrun);
+			    overrun);
 		finding_expect(f, "names of at most %d characters", IFNAMSIZ - 1);
 		lint_unset(f, s);
 		report_add(l->r, f);

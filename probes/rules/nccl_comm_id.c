@@ -107,21 +107,21 @@ static size_t v6_overrun(const char *value)
 	return zone >= IFNAMSIZ ? zone : port >= NI_MAXSERV ? port : 0;
 }
 
-size_t nccl_comm_id_overrun(const char *value)
+size_t nccl_comm_id_overrun(const char *value, unsigned version)
 {
-	size_t name;
+	struct nccl_ifspec one = {0};
 
 	if (*value == '[')
 		return v6_overrun(value);
 	/* One entry of a list, as NCCL_SOCKET_IFNAME has sixteen. */
-	name = strcspn(value + strspn(value, ":,"), ":,");
-	return name >= NCCL_NAME_SIZE ? name : 0;
+	one.overrun = strcspn(value + strspn(value, ":,"), ":,");
+	return one.overrun >= NCCL_NAME_SIZE ? nccl_ifspec_overrun(&one, version) : 0;
 }
 
 int nccl_comm_id_resolve(const char *value, const struct rules_input *in, union addr *ret,
 			 const char **ret_why)
 {
-	size_t overrun = nccl_comm_id_overrun(value);
+	size_t overrun = nccl_comm_id_overrun(value, in->nccl_version);
 
 	*ret_why = "it is too short";
 	if (strlen(value) < 2)

@@ -174,12 +174,12 @@ static void predict_list(struct arena *a, const struct nccl_choice *data, const 
 	}
 }
 
-static size_t ifname_overrun(const char *ifname)
+static size_t ifname_overrun(const char *ifname, unsigned version)
 {
 	struct nccl_ifspec spec;
 
 	nccl_ifspec_parse(ifname ? ifname : "", &spec);
-	return spec.overrun;
+	return nccl_ifspec_overrun(&spec, version);
 }
 
 /* What NCCL cannot hold: whatever it does then, it is no choice. */
@@ -187,7 +187,8 @@ static bool overruns(const struct rules_input *in, const char *id, const char *i
 		     struct prediction *p)
 {
 	const char *name = id ? "NCCL_COMM_ID" : "NCCL_SOCKET_IFNAME";
-	size_t n = id ? nccl_comm_id_overrun(id) : ifname_overrun(ifname);
+	size_t n = id ? nccl_comm_id_overrun(id, in->nccl_version)
+		      : ifname_overrun(ifname, in->nccl_version);
 
 	if (!n)
 		return false;

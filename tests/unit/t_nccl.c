@@ -328,8 +328,10 @@ static const struct guess {
 	 false},
 	{PLAIN, NULL, NULL, "10.0.0.9:" DIGITS_31 DIGITS_31 DIGITS_31, 0, "ok", "eth0", "10.0.0.5",
 	 "eth0", BY_ID, true},
-	{PLAIN, NULL, NULL, DIGITS_31 DIGITS_31 "12:1", 0, "fails", NULL, NULL, "", BY_ID_OVER,
+	{PLAIN, NULL, NULL, DIGITS_31 DIGITS_31 "12:1", 23004, "fails", NULL, NULL, "", BY_ID_OVER,
 	 false},
+	{PLAIN, NULL, NULL, DIGITS_31 DIGITS_31 "12:1", 23007, "fails", NULL, NULL, "eth0", BY_ID,
+	 false}, /* cuts it */
 };
 
 static void set(struct settings *s, const char *name, const char *value)

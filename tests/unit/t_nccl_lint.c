@@ -195,10 +195,14 @@ static void the_rest_is_judged(void **state)
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	memcpy(long_name, "=eth1,", 6);
 	load(&b, PLAIN);
+	b.in.nccl_version = 23004;
 	set(&b, IFNAME, long_name, ENV);
 	assert_non_null(strstr(check(&b, &fix), "lint.ifname.overrun:fail"));
+	b.in.nccl_version = 23007; /* cuts it */
+	assert_string_equal(check(&b, &fix), "lint.ifname.nomatch:info lint.nccl:pass");
 	long_name[16 * 68 - 68 + 5] = '\0'; /* an entry that just fits after =eth1, */
 	load(&b, PLAIN);
+	b.in.nccl_version = 23004;
 	set(&b, IFNAME, long_name, ENV);
 	assert_null(strstr(check(&b, &fix), "lint.ifname.overrun"));
 	/* PyTorch makes ids of its own */
