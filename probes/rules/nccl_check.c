@@ -58,21 +58,44 @@ void lint_unset(struct finding *f, const struct setting *s)
 		finding_fix(f, "unset %s", s->name);
 }
 
-const char *lint_cleaned(struct arena *a, const char *value)
+static char *without_blanks_and_quotes(struct arena *a, const char *value)
 {
 	char *out = arena_alloc(a, strlen(value) + 1);
 	size_t n = 0;
 
 	/* " # why" was meant as a comment */
 	for (const char *p = value;
-	     *p && (p == value || *p != '#' || !isspace((unsigned char)p[-1])); p++) {
-		bool blank = isspace((unsigned char)*p) || *p == '"' || *p == '\'';
-		bool sign = *p == '^' || *p == '=';
-
-		if (!blank && (!sign || n == 0 || (n == 1 && *out == '^' && *p == '=')))
+	     *p && (p == value || *p != '#' || !isspace((unsigned char)p[-1])); p++)
+		if (!isspace((unsigned char)*p) && *p != '"' && *p != '\'')
 			out[n++] = *p;
-	}
 	return out;
+}
+
+const char *lint_cleaned(struct arena *a, const char *value)
+{
+	char *list = without_blanks_and_quotes(a, value), *entry;
+	size_t signs = strspn(list, "^="), n = 0;
+	bool negate = memchr(list, '^', signs), exact = memchr(list, '=', signs);
+	struct text t;
+
+	text_init(&t, a);
+	text_addf(&t, "%s%s", negate ? "^" : "", exact ? "=" : "");
+	list += signs;
+	while ((entry = strsep(&list, ","))) {
+		signs = strspn(entry, "^=");
+		/* what was to be left out is not taken in */
+		if (entry[signs] && (negate || !memchr(entry, '^', signs)))
+			text_addf(&t, "%s%s", n++ ? "," : "", entry + signs);
+	}
+	return t.s;
+}
+
+void lint_fix_list(struct finding *f, const struct setting *s, const char *list)
+{
+	if (strlen(list) > 1)
+		lint_fix(f, s, s->name, list);
+	else /* signs alone */
+		lint_unset(f, s);
 }
 
 static bool sign_inside(const struct nccl_ifspec *spec)
@@ -131,15 +154,12 @@ bool lint_list_text(const struct lint *l, const struct setting *s, const char *f
 	if (!x)
 		return false;
 	f = lint_find(l, arena_printf(a, "%s.%s", family, x->kind), s);
-	finding_set(f, ST_FAIL, "is [%s]: NCCL %s", s->value, x->why);
+	/* where others are included, an entry that fits nothing does no harm */
+	finding_set(f, x == &sign && !spec->negate ? ST_WARN : ST_FAIL, "is [%s]: NCCL %s",
+		    s->value, x->why);
 	clean = lint_cleaned(a, s->value);
-	if (strlen(clean) > 1) {
-		finding_expect(f, "%s", clean);
-		lint_fix(f, s, s->name, clean);
-	} else { /* signs alone */
-		finding_expect(f, "not set");
-		lint_unset(f, s);
-	}
+	finding_expect(f, "%s", strlen(clean) > 1 ? clean : "not set");
+	lint_fix_list(f, s, clean);
 	report_add(l->r, f);
 	return true;
 }

@@ -13,8 +13,13 @@ struct finding *lint_find(const struct lint *l, const char *check, const struct 
 /* The command that sets @name right where @s came from: an export, or an edit of the file. */
 void lint_fix(struct finding *f, const struct setting *s, const char *name, const char *value);
 void lint_unset(struct finding *f, const struct setting *s);
-/* A list without blanks and quotes, and with signs only where NCCL reads them. */
+/*
+ * A list without blanks and quotes, and with signs only where NCCL reads them: "eth0,^docker"
+ * becomes eth0, "^docker,^lo" becomes ^docker,lo.
+ */
 const char *lint_cleaned(struct arena *a, const char *value);
+/* Sets @s to such a list; NCCL ignores one that is shorter than two characters. */
+void lint_fix_list(struct finding *f, const struct setting *s, const char *list);
 /*
  * Blanks, quotes and signs inside a list, as @family.blank, .quote,
  * .caret-inside, .too-many. True when one of the first three was found.

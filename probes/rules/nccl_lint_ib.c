@@ -13,8 +13,8 @@ size_t lint_active_ports(const struct rules_input *in)
 /* What a list would leave of this host's ports. */
 struct taken {
 	size_t active, connects, down, infiniband, roce;
-	const char *down_name;
-	unsigned down_port;
+	const char *down_name, *mute_name; /* the first of them; mute: no GID */
+	unsigned down_port, mute_port;
 };
 
 static struct taken ports_taken(const struct rules_input *in, const struct nccl_ifspec *spec)
@@ -34,6 +34,11 @@ static struct taken ports_taken(const struct rules_input *in, const struct nccl_
 			if (!port->active && !t.down++) {
 				t.down_name = in->rdma->v[d].name;
 				t.down_port = port->number;
+			}
+			if (!t.mute_name && nccl_ib_port_counts(port) &&
+			    !nccl_ib_port_connects(port)) {
+				t.mute_name = in->rdma->v[d].name;
+				t.mute_port = port->number;
 			}
 		}
 	return t;
@@ -67,23 +72,72 @@ static void hca_no_match(const struct lint *l, const struct setting *s, const st
 	report_add(l->r, f);
 }
 
-static void hca_no_gid(const struct lint *l, const struct setting *s, size_t ports)
+static void hca_no_gid(const struct lint *l, const struct setting *s, const struct taken *t)
 {
 	struct finding *f = lint_find(l, "lint.ib.hca.gid", s);
 	const struct nccl_ifspec any = {0};
 
-	finding_set(f, ST_FAIL, "is %s, which leaves %s: NCCL takes %s and fails to connect",
-		    s->value,
-		    ports == 1 ? "one port, whose GIDs are all zero"
-			       : "only ports whose GIDs are all zero",
-		    ports == 1 ? "it" : "them");
-	finding_expect(f, "a port that has a GID");
+	if (t->connects)
+		finding_set(f, ST_WARN,
+			    "is %s, and the GIDs of %s:%u are all zero: NCCL takes it and fails to "
+			    "connect",
+			    s->value, t->mute_name, t->mute_port);
+	else
+		finding_set(f, ST_FAIL,
+			    "is %s, which leaves %s: NCCL takes %s and fails to connect", s->value,
+			    t->active == 1 ? "one port, whose GIDs are all zero"
+					   : "only ports whose GIDs are all zero",
+			    t->active == 1 ? "it" : "them");
+	finding_expect(f, "%s", t->connects ? "ports that have a GID" : "a port that has a GID");
 	if (ports_taken(l->in, &any).connects)
 		finding_fix(f, "eval \"$(ifprobe --suggest)\"");
 	else
 		finding_fix(f, "export NCCL_IB_DISABLE=1   # until one has a GID, which comes from "
 			       "its interface's IP address");
 	report_add(l->r, f);
+}
+
+static void hca_entry_without(const struct lint *l, const struct setting *s, const char *entry,
+			      const struct taken *t)
+{
+	struct finding *f = lint_find(l, "lint.ib.hca.nomatch", s);
+
+	if (t->down) {
+		finding_set(f, ST_WARN,
+			    "entry %s fits only ports that are not ACTIVE (%s:%u): NCCL goes on "
+			    "without",
+			    entry, t->down_name, t->down_port);
+		finding_expect(f, "ACTIVE");
+		finding_fix(f,
+			    "ibv_devinfo -d %s   # its cable, the switch's port, or drop it from "
+			    "the list",
+			    t->down_name);
+	} else { /* a list for nodes whose names differ looks like this */
+		finding_set(f, ST_INFO, "entry %s fits no RDMA port here; others of the list do",
+			    entry);
+	}
+	report_add(l->r, f);
+}
+
+/* Others of the list fit an active port. */
+static void hca_entries(const struct lint *l, const struct setting *s,
+			const struct nccl_ifspec *spec)
+{
+	for (size_t i = 0; i < spec->n; i++) {
+		struct nccl_ifspec one = {.n = 1, .exact = spec->exact};
+		struct taken t;
+
+		memcpy(one.prefix[0], spec->prefix[i], NCCL_NAME_SIZE);
+		one.port[0] = spec->port[i];
+		t = ports_taken(l->in, &one);
+		if (!t.active)
+			hca_entry_without(l, s,
+					  one.port[0] == -1
+						  ? one.prefix[0]
+						  : arena_printf(report_arena(l->r), "%s:%d",
+								 one.prefix[0], one.port[0]),
+					  &t);
+	}
 }
 
 /* mlx5_1 as a prefix also takes mlx5_10 and mlx5_bond... */
@@ -140,15 +194,17 @@ void lint_ib_hca(const struct lint *l, const struct setting *s)
 		report_add(l->r, f);
 		return;
 	}
-	if (bad_text)
-		return;
 	t = ports_taken(l->in, &spec);
 	if (!t.active) {
 		hca_no_match(l, s, &t);
 		return;
 	}
-	if (!t.connects)
-		hca_no_gid(l, s, t.active);
+	if (bad_text)
+		return;
+	if (!spec.negate)
+		hca_entries(l, s, &spec);
+	if (t.connects < t.active)
+		hca_no_gid(l, s, &t);
 	if (t.infiniband && t.roce)
 		hca_mixed(l, s);
 	if (!spec.negate && !spec.exact)

@@ -81,7 +81,7 @@ static void lo_let_in(const struct lint *l, const struct setting *s)
 	nccl_ifspec_parse(clean, &spec);
 	if (lets_lo_in(l, &spec))
 		clean = arena_printf(f->a, "%s,lo", clean);
-	lint_fix(f, s, s->name, clean);
+	lint_fix_list(f, s, clean);
 	report_add(l->r, f);
 }
 
