@@ -51,7 +51,7 @@ static const char examples[] =
 	"  portcheck --hosts a,b --idle 6m      # are connections forgotten meanwhile?\n"
 	"  portcheck --cloud                    # who the cloud says this machine is\n"
 	"  portcheck --cloud --audit            # do its groups let training through?\n"
-	"  aws ec2 describe-security-groups | portcheck --cloud --audit -\n"
+	"  aws ec2 describe-security-groups --output json | portcheck --cloud --audit -\n"
 	"  portcheck --cloud --audit --apply    # and add the rules that are missing\n";
 
 static struct cloud_run cloud_question(struct app *app, const struct config *c)

@@ -54,8 +54,8 @@ static void judge_groups(struct cloud_beside *b, const struct cloud_run *q, cons
 	f = report_find(q->r, "cloud.rules", cloud_join(q->a, groups, ","));
 	finding_set(f, ST_INFO, "the rules of these groups were not looked at: %s", why.msg);
 	finding_fix(f,
-		    "aws ec2 describe-security-groups --group-ids %s | portcheck --cloud "
-		    "--audit -   # where the aws command works",
+		    "aws ec2 describe-security-groups --output json --group-ids %s | portcheck "
+		    "--cloud --audit -   # where the aws command works",
 		    cloud_join(f->a, groups, " "));
 	report_add(q->r, f);
 }

@@ -259,6 +259,15 @@ void sg_model_add(struct sg_model *m, const cJSON *doc, bool *ret_known)
 	}
 }
 
+/* aws prints YAML, a table or bare words where its configuration or AWS_DEFAULT_OUTPUT says so. */
+static int refuse(struct err *e, const char *why)
+{
+	if (why)
+		err_set(e, ERR_SYS, "%s", why);
+	return err_hint(e, "aws ec2 describe-security-groups --output json | portcheck --cloud "
+			   "--audit -   # without --query");
+}
+
 int sg_model_read(struct sg_model *m, const char *text, size_t n, struct err *e)
 {
 	bool known = false, any = false;
@@ -268,12 +277,12 @@ int sg_model_read(struct sg_model *m, const char *text, size_t n, struct err *e)
 	for (;; text += span, n -= span) {
 		for (; n && memchr(" \t\r\n", *text, 4); text++)
 			n--;
-		if (!n && any)
-			return 0;
+		if (!n)
+			return any ? 0 : refuse(e, "nothing was read: did aws fail?");
 		span = json_span(text, n, DEPTH);
 		doc = json_parse(text, span ? span : n, DEPTH, e);
 		if (!doc)
-			return -1;
+			return refuse(e, NULL);
 		sg_model_add(m, doc, &known);
 		cJSON_Delete(doc);
 		if (!known)
@@ -281,7 +290,5 @@ int sg_model_read(struct sg_model *m, const char *text, size_t n, struct err *e)
 		any = true;
 		span = span ? span : n;
 	}
-	err_set(e, ERR_SYS, "JSON, but not what aws ec2 describe-... prints");
-	return err_hint(e, "aws ec2 describe-security-groups --group-ids sg-... > groups.json "
-			   "(without --query and --output)");
+	return refuse(e, "JSON, but not what aws ec2 describe-... prints");
 }

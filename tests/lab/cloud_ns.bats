@@ -174,7 +174,7 @@ rules() { # IN OUT: of both groups
     imds aws
     AWS_ENDPOINT_URL_EC2=http://127.0.0.1:9 on node "$AWS" 0 --json
     [ "$(finding cloud.rules)" = info ]
-    [[ $output == *"describe-security-groups --group-ids sg-0123 sg-0456 | portcheck --cloud --audit -"* ]]
+    [[ $output == *"describe-security-groups --output json --group-ids sg-0123 sg-0456 | portcheck --cloud --audit -"* ]]
     [ "$(finding local.master_port)" != "" ]
 }
 

@@ -340,9 +340,12 @@ static void t_many_nodes(void **state)
 static void t_bad_documents(void **state)
 {
 	static const char *const texts[] = {"",
+					    "\n",
 					    "{}",
 					    "[]",
 					    "<xml/>",
+					    "SecurityGroups:\n- GroupId: sg-1\n",
+					    "SECURITYGROUPS\tdefault\tsg-1\n",
 					    "{'SecurityGroups':[",
 					    "7",
 					    "{'Reservations':[]} junk",
@@ -356,6 +359,9 @@ static void t_bad_documents(void **state)
 
 		if (!sg_model_read(&m, text, strlen(text), &err))
 			fail_msg("'%s' was taken", texts[i]);
+		if (!strstr(err.hint, "--output json | portcheck --cloud --audit -"))
+			fail_msg("'%s': hint [%s]", texts[i], err.hint);
+		assert_int_equal(strstr(err.msg, "nothing was read") != NULL, i < 2);
 	}
 }
 
