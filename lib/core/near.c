@@ -35,13 +35,24 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 	return above[nb];
 }
 
-bool is_slip_of(const char *got, const char *name)
+bool is_word_of(const char *got, const char *words)
 {
-	enum { ERRORS = 2 };
+	for (size_t n; *words; words += n + (words[n] == ' ')) {
+		n = strcspn(words, " ");
+		if (strlen(got) == n && !strncasecmp(got, words, n))
+			return true;
+	}
+	return false;
+}
+
+size_t typing_errors(const char *got, const char *name)
+{
 	size_t n = strlen(got), m = strlen(name);
 
-	return n <= LONGEST && m <= LONGEST && distance(got, n, name, m) <= ERRORS;
+	return n <= LONGEST && m <= LONGEST ? distance(got, n, name, m) : SIZE_MAX;
 }
+
+bool is_slip_of(const char *got, const char *name) { return typing_errors(got, name) <= 2; }
 
 /* Capitals and underscores are no errors. False: too long to be near anything. */
 static bool fold(const char *s, char out[LONGEST + 1])

@@ -30,6 +30,7 @@ enum {
 	NCCL_VERSION_UPRIGHT = 23003,	 /* and no longer */
 	NCCL_VERSION_HOME = 23003,	 /* $HOME instead of the passwd entry; \r is stripped;
 					    lines are cut into pieces of 4095 bytes */
+	NCCL_VERSION_BOOLEAN = 23007,	 /* T, TRUE, F and FALSE are booleans, of what is one */
 	NCCL_VERSION_BOUNDED = 23007,	 /* an entry of a list is cut where its memory ends */
 	NCCL_VERSION_NEWEST = 23203,
 };
@@ -139,6 +140,8 @@ bool nccl_ib_port_connects(const struct rdma_port *p);
 bool nccl_ib_can_open(const struct rules_input *in);
 /* RDMA ports that will carry the data, by NCCL_NET, NCCL_IB_DISABLE and NCCL_IB_HCA, too. */
 size_t nccl_ib_ports_used(const struct rules_input *in);
+/* Those of them that are in another such list, too. */
+size_t nccl_ib_ports_fit(const struct rules_input *in, const struct nccl_ifspec *also);
 /* True when there is one, so that sockets serve the bootstrap only. */
 bool nccl_ib_carries_data(const struct rules_input *in);
 /* True when a network plug-in that NCCL would try is here, or that cannot be told. */

@@ -1,6 +1,7 @@
-#include "probes/rules/nccl_lint.h"
-
+#include "lib/core/near.h"
 #include "lib/core/quote.h"
+#include "probes/rules/nccl_known.h"
+#include "probes/rules/nccl_lint.h"
 
 #include <ctype.h>
 #include <net/if.h>
@@ -164,20 +165,10 @@ bool lint_list_text(const struct lint *l, const struct setting *s, const char *f
 	return true;
 }
 
-static bool is_one_of(const char *value, const char *const *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcasecmp(value, words[i]) == 0)
-			return true;
-	return false;
-}
-
 /* NCCL reads what strtoll makes of it: "yes" is 0, "22s" is 22. */
-static void lint_number(const struct lint *l, const struct setting *s)
+void lint_number(const struct lint *l, const struct setting *s)
 {
-	static const char *const no[] = {"no", "false", "off", "n"};
-	static const char *const yes[] = {"yes", "true", "on", "y", "enable", "enabled"};
-	bool meant = is_one_of(s->value, no, ARRAY_LEN(no));
+	bool meant = is_word_of(s->value, "no false off n");
 	struct finding *f;
 	char *end;
 	int64_t v;
@@ -197,13 +188,22 @@ static void lint_number(const struct lint *l, const struct setting *s)
 			    "is [%s]: NCCL reads it as the number %lld%s", s->value, (long long)v,
 			    meant ? ", as it was meant" : "");
 	finding_expect(f, "a number, such as 0 or 1");
-	if (is_one_of(s->value, yes, ARRAY_LEN(yes)))
+	if (is_word_of(s->value, "yes true on y enable enabled"))
 		lint_fix(f, s, s->name, "1");
 	else if (end != s->value)
 		lint_fix(f, s, s->name, arena_strndup(f->a, s->value, (size_t)(end - s->value)));
 	else
 		lint_unset(f, s);
 	report_add(l->r, f);
+}
+
+static void lint_boolean(const struct lint *l, const struct setting *s)
+{
+	if (nccl_version(l->in->nccl_version) < NCCL_VERSION_BOOLEAN)
+		lint_number(l, s);
+	else if (*s->value && !is_word_of(s->value, "1 T TRUE 0 F FALSE"))
+		lint_not_a_word(l, s, ST_WARN, "1 TRUE 0 FALSE", s->value,
+				"goes on as if it were not set");
 }
 
 static void lint_env_plugin(const struct lint *l, const struct setting *s)
@@ -251,35 +251,26 @@ static const struct {
 	{"NCCL_DEBUG_FILE", lint_written},
 	{"NCCL_IB_HCA", lint_ib_hca},
 	{"NCCL_IB_DISABLE", lint_ib_disable},
-	{"NCCL_IB_DISABLE", lint_number},
 	{"NCCL_IB_GID_INDEX", lint_gid_index},
-	{"NCCL_IB_GID_INDEX", lint_number},
-	{"NCCL_IB_TIMEOUT", lint_number},
-	{"NCCL_IB_RETRY_CNT", lint_number},
-	{"NCCL_IB_TC", lint_number},
-	{"NCCL_IB_SL", lint_number},
-	{"NCCL_IB_QPS_PER_CONNECTION", lint_number},
-	{"NCCL_IB_MERGE_NICS", lint_number},
-	{"NCCL_IB_ROCE_VERSION_NUM", lint_number},
-	{"NCCL_IB_PCI_RELAXED_ORDERING", lint_number},
-	{"NCCL_P2P_DISABLE", lint_number},
-	{"NCCL_SHM_DISABLE", lint_number},
-	{"NCCL_NVLS_ENABLE", lint_number},
-	{"NCCL_CUMEM_ENABLE", lint_number},
-	{"NCCL_CUMEM_HOST_ENABLE", lint_number},
-	{"NCCL_DMABUF_ENABLE", lint_number},
-	{"NCCL_MNNVL_ENABLE", lint_number},
-	{"NCCL_CROSS_NIC", lint_number},
-	{"NCCL_OOB_NET_ENABLE", lint_number},
-	{"NCCL_RAS_ENABLE", lint_number},
-	{"NCCL_SOCKET_NTHREADS", lint_number},
-	{"NCCL_NSOCKS_PERTHREAD", lint_number},
-	{"NCCL_SOCKET_RETRY_CNT", lint_number},
-	{"NCCL_SOCKET_RETRY_SLEEP_MSEC", lint_number},
-	{"NCCL_BUFFSIZE", lint_number},
-	{"NCCL_MIN_NCHANNELS", lint_number},
-	{"NCCL_MAX_NCHANNELS", lint_number},
+	{"NCCL_ALGO", lint_algo},
+	{"NCCL_PROTO", lint_proto},
+	{"NCCL_OOB_NET_IFNAME", lint_oob_ifname},
+	{"NCCL_IB_ADDR_RANGE", lint_ib_addr_range},
 };
+
+static void lint_kind(const struct lint *l, const struct setting *s)
+{
+	const struct nccl_known *k = nccl_known_find(s->name);
+
+	if (!lint_name(l, s, k))
+		return;
+	if (k->kind == NCCL_NUMBER)
+		lint_number(l, s);
+	else if (k->kind == NCCL_BOOLEAN)
+		lint_boolean(l, s);
+	else if (k->kind == NCCL_WORDS || k->kind == NCCL_LEVEL)
+		lint_words(l, s);
+}
 
 static void say_all_is_well(const struct lint *l)
 {
@@ -305,6 +296,8 @@ void nccl_check(const struct rules_input *in, struct report *r)
 		if (s)
 			lints[i].check(&l, s);
 	}
+	for (size_t i = 0; i < in->settings->nccl.n; i++)
+		lint_kind(&l, &in->settings->nccl.v[i]);
 	lint_conf(&l);
 	if (report_count(r, ST_WARN) + report_count(r, ST_FAIL) == before)
 		say_all_is_well(&l);

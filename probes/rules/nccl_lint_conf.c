@@ -110,48 +110,6 @@ static void lint_junk(const struct lint *l, const struct setting *s)
 	report_add(l->r, f);
 }
 
-/* One letter too many, too few, wrong, or two that changed places. */
-static bool is_one_slip_of(const char *got, const char *meant)
-{
-	size_t ng = strlen(got), nm = strlen(meant), most = ng > nm ? ng : nm, head = 0, tail = 0;
-
-	while (head < ng && head < nm && got[head] == meant[head])
-		head++;
-	while (tail < ng - head && tail < nm - head && got[ng - 1 - tail] == meant[nm - 1 - tail])
-		tail++;
-	if (ng != nm)
-		return most - head - tail == 1 && (ng > nm ? ng - nm : nm - ng) == 1;
-	return most - head - tail == 1 ||
-	       (most - head - tail == 2 && got[head] == meant[head + 1] &&
-		got[head + 1] == meant[head]);
-}
-
-/* Names that nothing else of NCCL's is near to. */
-static void lint_slip(const struct lint *l, const struct setting *s)
-{
-	static const char *const meant[] = {"NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY",
-					    "NCCL_IB_GID_INDEX", "NCCL_DEBUG_SUBSYS"};
-
-	for (size_t i = 0; i < ARRAY_LEN(meant); i++) {
-		struct finding *f;
-
-		if (!is_one_slip_of(s->name, meant[i]))
-			continue;
-		f = lint_find(l, "lint.name", s);
-		finding_set(f, ST_WARN,
-			    "%s=%s: NCCL has no variable of this name, so nothing looks at it",
-			    s->name, s->value);
-		if (settings_nccl(l->in->settings, meant[i])) { /* and works: it stays as it is */
-			finding_expect(f, "%s alone, which is set too", meant[i]);
-			lint_unset(f, s);
-		} else {
-			finding_expect(f, "%s=%s", meant[i], s->value);
-			lint_fix(f, s, meant[i], s->value);
-		}
-		report_add(l->r, f);
-	}
-}
-
 static void lint_unread(const struct lint *l, const struct conf_trouble *t)
 {
 	struct finding *f = report_find(l->r, "lint.conf.unreadable", "nccl.conf");
@@ -178,8 +136,6 @@ void lint_conf(const struct lint *l)
 
 	for (size_t i = 0; i < s->conf_junk.n; i++)
 		lint_junk(l, &s->conf_junk.v[i]);
-	for (size_t i = 0; i < s->nccl.n; i++)
-		lint_slip(l, &s->nccl.v[i]);
 	for (size_t i = 0; i < s->conf_lines.n; i++) {
 		lint_line(l, &s->conf_lines.v[i]);
 		lint_shadowed(l, &s->conf_lines.v[i]);

@@ -1,5 +1,7 @@
 #include "probes/rules/nccl_lint.h"
 
+#include <arpa/inet.h>
+
 size_t lint_active_ports(const struct rules_input *in)
 {
 	size_t n = 0;
@@ -44,7 +46,7 @@ static struct taken ports_taken(const struct rules_input *in, const struct nccl_
 	return t;
 }
 
-static const char *device_names(const struct lint *l)
+const char *lint_device_names(const struct lint *l)
 {
 	struct text t;
 
@@ -67,7 +69,7 @@ static void hca_no_match(const struct lint *l, const struct setting *s, const st
 		finding_set(f, ST_FAIL,
 			    "is %s, which fits no RDMA port here: NCCL falls back to TCP",
 			    s->value);
-	finding_expect(f, "an ACTIVE port of: %s", device_names(l));
+	finding_expect(f, "an ACTIVE port of: %s", lint_device_names(l));
 	lint_unset(f, s);
 	report_add(l->r, f);
 }
@@ -156,7 +158,7 @@ static void hca_over_match(const struct lint *l, const struct setting *s,
 			f = lint_find(l, "lint.ib.hca.overmatch", s);
 			finding_set(f, ST_WARN,
 				    "entry %s is a prefix and fits other devices too: %s", entry,
-				    device_names(l));
+				    lint_device_names(l));
 			finding_expect(f, "=%s", s->value);
 			lint_fix(f, s, s->name, arena_printf(report_arena(l->r), "=%s", s->value));
 			report_add(l->r, f);
@@ -251,6 +253,36 @@ void lint_gid_index(const struct lint *l, const struct setting *s)
 		    "2.21 NCCL finds the right entry itself",
 		    (long long)v);
 	finding_expect(f, "not set");
+	lint_unset(f, s);
+	report_add(l->r, f);
+}
+
+/* Which of a port's GIDs counts, where they are of RoCE. */
+void lint_ib_addr_range(const struct lint *l, const struct setting *s)
+{
+	const char *family = nccl_value(l->in, "NCCL_IB_ADDR_FAMILY"),
+		   *slash = strchr(s->value, '/');
+	bool v6 = family && streq(family, "AF_INET6");
+	struct in6_addr any;
+	struct finding *f;
+	const char *why;
+
+	if (!*s->value)
+		return;
+	why = !slash ? "has no /BITS"
+	      : inet_pton(v6 ? AF_INET6 : AF_INET,
+			  arena_strndup(report_arena(l->r), s->value, (size_t)(slash - s->value)),
+			  &any) != 1
+		      ? (v6 ? "is no IPv6 network, which NCCL_IB_ADDR_FAMILY asks for"
+			    : "is no IPv4 network, and NCCL_IB_ADDR_FAMILY is not AF_INET6")
+	      : strtol(slash + 1, NULL, 10) > (v6 ? 128 : 32) ? "has more bits than an address"
+							      : NULL;
+	if (!why)
+		return;
+	f = lint_find(l, "lint.ib.addr-range", s);
+	finding_set(f, ST_WARN, "is [%s], which %s: NCCL goes on as if it were not set", s->value,
+		    why);
+	finding_expect(f, "%s", v6 ? "such as fd00:a::/64" : "such as 10.0.0.0/16");
 	lint_unset(f, s);
 	report_add(l->r, f);
 }

@@ -37,7 +37,7 @@ static bool net_leaves_ib(const struct rules_input *in)
 	return strcasecmp(net, "Socket") && nccl_has_net_plugin(in);
 }
 
-size_t nccl_ib_ports_used(const struct rules_input *in)
+size_t nccl_ib_ports_fit(const struct rules_input *in, const struct nccl_ifspec *also)
 {
 	const char *off = nccl_value(in, "NCCL_IB_DISABLE"), *hca = nccl_value(in, "NCCL_IB_HCA");
 	struct nccl_ifspec spec;
@@ -50,11 +50,20 @@ size_t nccl_ib_ports_used(const struct rules_input *in)
 	for (size_t d = 0; d < in->rdma->n; d++)
 		for (size_t p = 0; p < in->rdma->v[d].ports.n; p++) {
 			const struct rdma_port *port = &in->rdma->v[d].ports.v[p];
+			const char *name = in->rdma->v[d].name;
 
 			n += nccl_ib_port_counts(port) &&
-			     nccl_ifspec_match_port(&spec, in->rdma->v[d].name, (int)port->number);
+			     nccl_ifspec_match_port(&spec, name, (int)port->number) &&
+			     nccl_ifspec_match_port(also, name, (int)port->number);
 		}
 	return n && net_leaves_ib(in) && nccl_ib_can_open(in) ? n : 0;
+}
+
+size_t nccl_ib_ports_used(const struct rules_input *in)
+{
+	const struct nccl_ifspec any = {0};
+
+	return nccl_ib_ports_fit(in, &any);
 }
 
 bool nccl_ib_carries_data(const struct rules_input *in) { return nccl_ib_ports_used(in) > 0; }

@@ -20,6 +20,8 @@ const char *torch_master_trouble(const char *value, struct arena *a, const char 
 void torch_check(const struct rules_input *in, struct report *r);
 /* torch's and Gloo's own variables: values torch cannot read, old and misspelt names. */
 void torch_check_env(struct arena *a, struct report *r);
+/* True for NCCL_BLOCKING_WAIT: with TORCH_ in front it is one of those. */
+bool torch_knows_short(const char *name);
 void torch_check_store(const struct rules_input *in, struct report *r);
 void torch_check_resolved(const struct rules_input *in, const struct name_answer *master,
 			  const struct iface_addr *owner, struct report *r);

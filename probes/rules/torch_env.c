@@ -71,16 +71,6 @@ static const char *const families[] = {"GLOO_", "TORCH_NCCL_", "TORCH_FR_", "TOR
 				       "TORCH_DISTRIBUTED_D"};
 
 /* --- values ------------------------------------------------------------------------ */
-static bool is_one_of(const char *v, const char *words)
-{
-	for (size_t n; *words; words += n + (words[n] != '\0')) {
-		n = strcspn(words, " ");
-		if (strlen(v) == n && strncasecmp(v, words, n) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* As std::stoi does: what follows the number is not looked at. */
 static bool is_int(const char *v)
 {
@@ -122,7 +112,7 @@ static bool can_be_read(enum kind kind, const char *v)
 		return is_int(v);
 	if (kind == TRANSPORT)
 		return streq(v, kinds[kind].words);
-	return !*kinds[kind].words || is_one_of(v, kinds[kind].words);
+	return !*kinds[kind].words || is_word_of(v, kinds[kind].words);
 }
 
 /* "2.6.0+debian" is 206; 0: there is none here to be asked. */
@@ -248,6 +238,15 @@ static void judge_short(const struct known *k, struct report *r)
 
 	if (!k->old && starts_with(k->name, "TORCH_NCCL_") && settings_env(name))
 		say_meant(name, k->name, r);
+}
+
+bool torch_knows_short(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (starts_with(known[i].name, "TORCH_") &&
+		    streq(known[i].name + strlen("TORCH_"), name))
+			return true;
+	return false;
 }
 
 void torch_check_env(struct arena *a, struct report *r)
