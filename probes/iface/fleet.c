@@ -249,11 +249,31 @@ static const char *diff_of(const struct answer *a)
 	return json_get_str(json_get(a->data, "write"), "diff") ?: "";
 }
 
+/* The same once more, as a line that is right on all; or one value, where there is one. */
+static void fix_shared(struct fleet *f, const struct write_request *w, const char *path,
+		       struct finding *x)
+{
+	const char *kind = w->form->name, *hosts = shell_quote(f->a, f->given);
+	const char *to = shell_quote_path(f->a, path);
+	const char *mode =
+		streq(kind, "bashrc") ? "--bashrc" : arena_printf(f->a, "--write %s", kind);
+
+	if (w->form->render_computed)
+		finding_fix(x,
+			    "ifprobe %s --to %s --hosts %s   # each host computes its own, with "
+			    "the ifprobe that is installed there",
+			    mode, to, hosts);
+	else
+		finding_fix(x,
+			    "ifprobe %s --to %s --undo && ifprobe --suggest=%s --hosts %s >>%s   "
+			    "# one value for all of them, where there is one",
+			    mode, to, kind, hosts, to);
+}
+
 /* @who: hosts that find somebody else's values where they wrote their own. */
 static void say_shared(struct fleet *f, const struct write_request *w, const host_list *who,
 		       const char *path)
 {
-	const char *kind = w->form->name, *hosts = shell_quote(f->a, f->given);
 	struct finding *x = report_find(f->report, "write.shared", path);
 
 	finding_set(x, ST_FAIL,
@@ -261,16 +281,7 @@ static void say_shared(struct fleet *f, const struct write_request *w, const hos
 		    "gone, and another host's is there",
 		    hostlist_fold(f->a, who));
 	finding_expect(x, "a file of its own for each host, or values that are right on all");
-	if (streq(kind, "bashrc"))
-		finding_fix(x, "ifprobe --bashrc%s --hosts %s   # each host computes its own",
-			    w->to ? arena_printf(f->a, " --to %s", shell_quote_path(f->a, w->to))
-				  : "",
-			    hosts);
-	else
-		finding_fix(x,
-			    "ifprobe --suggest=%s --hosts %s   # is there one value for all of "
-			    "them? Then put it there",
-			    kind, hosts);
+	fix_shared(f, w, path, x);
 	report_add(f->report, x);
 }
 

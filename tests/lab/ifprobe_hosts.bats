@@ -35,13 +35,17 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
 
 @test "different names, and one file for all of them: who finds another one's values in it, and what is right there" {
     local rename='on 1 "ip link set eth0 down; ip link set eth0 name ens5; ip link set ens5 up"'
-    run -1 --separate-stderr lab 2 "$rename
-        ifprobe --write nccl.conf --hosts lab --to \$PWD/nc.conf"
-    [[ $output == *"fail  write.shared"*"/nc.conf"*"is one file for several hosts"*"what node"[01]" wrote is gone"* ]]
-    [[ $output == *"-> ifprobe --suggest=nccl.conf --hosts lab "* ]]
-    run -1 --separate-stderr lab 2 "$rename
-        ifprobe --bashrc --fixed --hosts lab --to \$PWD/rc"
-    [[ $output == *"fail  write.shared"*"-> ifprobe --bashrc --to $PWD/rc --hosts lab "* ]]
+    run -0 --separate-stderr lab 2 "$rename
+        ifprobe --write nccl.conf --hosts lab --to \$PWD/nc.conf >said || echo status \$?
+        cat said; . <(sed -n 's/^ *-> \(.*\)   #.*/\1/p' said)
+        grep -v '^#' nc.conf"
+    [[ $output == *"status 1"*"fail  write.shared"*"/nc.conf"*"is one file for several hosts"*"what node"[01]" wrote is gone"* ]]
+    [ "${lines[-1]}" = NCCL_SOCKET_IFNAME==eth0,ens5 ]
+    run -0 --separate-stderr lab 2 "$rename
+        ifprobe --bashrc --fixed --hosts lab --to \$PWD/rc >said || echo status \$?
+        cat said; . <(sed -n 's/^ *-> \(.*\)   #.*/\1/p' said)
+        for n in 0 1; do on \$n \"PATH=\$PATH; . $PWD/rc; echo got \\\$NCCL_SOCKET_IFNAME\"; done"
+    [[ $output == *"status 1"*"fail  write.shared"*"-> ifprobe --bashrc --to $PWD/rc --hosts lab "*"got =eth0"*"got =ens5"* ]]
     # what all compute is one line, and a home of its own is no other's
     run -0 --separate-stderr lab 2 "$rename
         ifprobe --bashrc --hosts lab --to \$PWD/computed"
