@@ -127,6 +127,17 @@ as_nobody() {
     [[ $output == *" 0% packet loss"* ]]
 }
 
+@test "--loss loses single packets, whatever the kernel hands over together" {
+    echo 'table inet t { chain c { type filter hook prerouting priority -400; iif != lo meta length > 1500 counter; }; }' >"$BATS_TEST_TMPDIR/count"
+    local seen
+    for seen in "" "--loss node1=1"; do
+        # shellcheck disable=SC2086,SC2016
+        run -0 --separate-stderr "$LAB" run 2 --firewall "1=$BATS_TEST_TMPDIR/count" $seen -- sh -c '
+            "$0" --hosts lab >&2; $WINDSOCK_RSH node1 nft list table inet t' "$BIN/portcheck"
+        [[ $seen && $output == *"counter packets 0 "* || ! $seen && $output != *"counter packets 0 "* ]]
+    done
+}
+
 @test "--firewall is loaded on the node it is for" {
     cat >"$BATS_TEST_TMPDIR/sg" <<'NFT'
 table inet sg {
