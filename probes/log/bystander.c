@@ -94,23 +94,6 @@ static void pod_killed(struct explanation *x)
 	}
 }
 
-/* A rank speaks of an address that a mesh's proxy alone has, and did not meet the others. */
-static void mesh(struct explanation *x)
-{
-	static const char *const missed[] = {"PT-013", "PT-004", "PT-023", "PT-099", "PT-030"};
-	struct cause *c = explain_find(x, "K8S-012");
-
-	if (!explain_says(c, "127.0.0.6") && !explain_says(c, "127.0.0.1:150"))
-		return;
-	for (size_t i = 0; i < ARRAY_LEN(missed); i++) {
-		const struct cause *e = explain_find(x, missed[i]);
-
-		if (e && !e->is_over)
-			explain_reason(c, e, e->weight + MORE,
-				       "a connection of a rank has the proxy's address");
-	}
-}
-
 /* The other end closed @closed while NCCL waited for its first words, as the calls between there
  * and the bootstrap show: on an open connection they are fewer. */
 static bool is_greeting(const struct log_event *closed, const struct log_event *bootstrap)
@@ -368,7 +351,6 @@ void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 	firewall_of_slurm(x);
 	names_of_nodes(x);
 	pod_killed(x);
-	mesh(x);
 	stranger(w, a, x);
 	orphans(x);
 	misunderstood(x);

@@ -28,6 +28,7 @@ static void named(struct explanation *x)
 		{"GPU-065", "GPU-082", "so the driver's module was not loaded"},
 		{"LIB-010", "SLM-009", "so the program began in another folder"},
 		{"GPU-028", "GPU-022", "NVML says how the two differ"},
+		{"CON-018", "IB-063", "so NCCL read sizes that were stale"},
 		{"KRN-008", "KRN-049", "so what was written or read there failed"},
 	};
 
@@ -47,13 +48,71 @@ static void containers(struct explanation *x)
 	static const char *const said[] = {"CTR-002", "CTR-016", "CTR-021", "CTR-022",
 					   "CTR-023", "CTR-030", "CTR-031", "CTR-032",
 					   "CTR-033", "CTR-039", "GPU-004", "GPU-022"};
-	struct cause *e = explain_find(x, "CTR-007");
+	static const char *const unstarted[] = {"CTR-007", "K8S-010"};
 
-	for (size_t i = 0; e && !e->is_over && i < ARRAY_LEN(said); i++) {
-		struct cause *c = explain_find(x, said[i]);
+	for (size_t i = 0; i < ARRAY_LEN(unstarted) * ARRAY_LEN(said); i++) {
+		const struct cause *e = explain_find(x, unstarted[i / ARRAY_LEN(said)]);
+		struct cause *c = explain_find(x, said[i % ARRAY_LEN(said)]);
 
-		if (c && !c->is_over)
+		if (e && !e->is_over && c && !c->is_over)
 			explain_reason(c, e, e->weight + MORE, "so no container was started");
+	}
+}
+
+/* What ranks say who did not meet the others. */
+static const char *const missed[] = {"PT-013", "PT-004",  "PT-023",  "PT-099",	"PT-030",
+				     "IF-016", "CON-001", "CON-010", "APP-001", NULL};
+
+static bool is_of(const struct cause *c, const char *const *ids)
+{
+	for (size_t i = 0; ids[i]; i++)
+		if (streq(c->sig->id, ids[i]))
+			return true;
+	return false;
+}
+
+static bool is_broken_connection(const struct cause *c)
+{
+	static const char *const words[] = {"connection refused", "reset by peer", "closed by",
+					    "broken pipe"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (explain_says(c, words[i]))
+			return true;
+	return false;
+}
+
+/* Something else says why. */
+static bool is_told(const struct explanation *x)
+{
+	for (size_t i = 0; i < x->causes.n; i++) {
+		const struct cause *c = &x->causes.v[i];
+
+		if (c->sig->tier == TIER_ROOT && !c->is_over && c->weight >= CONFIDENT &&
+		    !is_of(c, missed))
+			return true;
+	}
+	return false;
+}
+
+/* A rank of a pod with a mesh's proxy did not meet the others: it speaks of an address that the
+ * proxy alone has, or a connection broke, which the proxy takes over. */
+static void mesh(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "K8S-012");
+	bool by_address = explain_says(c, "127.0.0.6") || explain_says(c, "127.0.0.1:150");
+
+	if (!c || (!by_address && is_told(x)))
+		return;
+	for (size_t i = 0; missed[i]; i++) {
+		const struct cause *e = explain_find(x, missed[i]);
+
+		if (!e || e->is_over ||
+		    !(is_broken_connection(e) || (by_address && !streq(e->sig->id, "APP-001"))))
+			continue;
+		explain_reason(c, e, e->weight + MORE,
+			       by_address ? "a connection of a rank has the proxy's address"
+					  : "a connection broke in a pod that has its proxy");
 	}
 }
 
@@ -102,4 +161,5 @@ void reasons(struct explanation *x)
 	containers(x);
 	asked_for_network(x);
 	offers_no_device(x);
+	mesh(x);
 }
