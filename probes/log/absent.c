@@ -45,17 +45,39 @@ static void members(struct why *w, struct arena *a, struct explanation *x, bool 
 	for (size_t k = 0; c && k < MUSTER_KINDS; k++) {
 		const struct muster *m = &w->muster[k];
 		bool may_be_all = k == PROCESSES || k == LAUNCHERS || muster_is_one_node(m);
+		bool are_all = m->total == w->store_total && m->present == w->store_came;
 
 		if (!muster_lacks(m))
 			continue;
 		explain_suspect(c,
 				!ended	      ? ALONE
+				: are_all     ? SURE
 				: may_be_all  ? PARTIAL
 				: k == AGENTS ? LIKELY
 					      : SURE,
-				arena_printf(a, "%ld of %ld %s announced themselves in this log",
-					     m->present, m->total, who[k]));
+				arena_printf(a, "%ld of %ld %s announced themselves in this log%s",
+					     m->present, m->total, who[k],
+					     are_all ? ", and the store counted no more" : ""));
 	}
+}
+
+/* Slurm shows what all its tasks say: who came to the store is all that there is. */
+static void few_tasks(struct why *w, struct arena *a, struct explanation *x)
+{
+	static const char *const of_slurm[] = {"SLM-001", "SLM-004", "SLM-006", NULL};
+	struct cause *c = explain_find(x, "PT-012");
+	const struct log_event *e = c ? c->first : NULL;
+
+	if (!c || c->is_over || explain_find(x, "HNG-003") || !any_of(x, of_slurm) ||
+	    w->store_came >= w->store_total || c->record->nranks != (size_t)w->store_came)
+		return;
+	c = explain_add(w, a, x, "HNG-003");
+	explain_raise(
+		c, SURE,
+		arena_printf(a,
+			     "the store counted %ld of %ld ranks, and no others speak in this log",
+			     w->store_came, w->store_total));
+	c->first = e;
 }
 
 /* The line in which a member announced itself. */
@@ -298,6 +320,7 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 	bool is_explained;
 
 	numbers(w, a, x);
+	twins(w, a, x);
 	late_tasks(w, a, x);
 	is_explained = explain_has_reason(x) || w->healthy || why_has_worked(w);
 	reached_store(w, x, is_explained);
@@ -306,6 +329,7 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 	local_meeting(w, a, x, is_explained);
 	if (!is_explained) {
 		members(w, a, x, ended);
+		few_tasks(w, a, x);
 		ranks(w, a, x, ended);
 		waited(x);
 		still_waits(w, x);

@@ -129,6 +129,8 @@ void kin_unite(struct arena *a, struct explanation *x);
 bool explain_says(const struct cause *c, const char *words);
 /* Something that names its reason was found: then nothing is guessed. A time limit is none. */
 bool explain_has_reason(const struct explanation *x);
+/* Raises that two hosts have one number among the nodes. */
+void twins(struct why *w, struct arena *a, struct explanation *x);
 /* Raises who never came, and lowers what only ended a job that did not progress. */
 void absent(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what a job that crashed or hangs did last. */

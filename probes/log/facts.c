@@ -353,6 +353,10 @@ const struct fact log_facts[] = {
 	{", MEMBER: ", 4000, .learn = gather_member},
 	{"Num processes: |Process index: ", 4000, .learn = gather_process},
 	{"num_local_procs=", 4000, .learn = gather_launcher},
+	{"group_rank=|group_world_size=|num_local_procs=|--machine_rank|--node_rank|--node-rank|"
+	 "rdzv_configs  |dist_init_addr='",
+	 4000, .learn = twins_hear},
+	{"worker_count=|clients joined", 4000, .learn = gather_counted},
 	{"min_nodes  ", 4000, .learn = gather_agent},
 	{"dist_init_addr='|'master_addr': '", 4000, .learn = summoned},
 	{"Rendezvous complete for workers|All distributed processes registered|Cluster is ready.",

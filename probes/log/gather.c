@@ -87,6 +87,24 @@ void gather_barrier_over(struct why *w, struct why_stream *s, const struct log_l
 		*LIST_ADD(&w->a, &w->barriers) = arena_strdup(&w->a, key);
 }
 
+/* The store counts who came: "(world_size=8, worker_count=2, ", "... 1/2 clients joined." */
+void gather_counted(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	const char *joined = strstr(l->text, " clients joined"), *p = joined;
+	long came, total;
+
+	while (p && p > l->text && strchr("0123456789/", p[-1]))
+		p--;
+	if (joined && sscanf(p, "%ld/%ld", &came, &total) == 2) {
+		w->store_came = came;
+		w->store_total = total;
+	} else if (said_number(l, "world_size=", &total) &&
+		   said_number(l, "worker_count=", &came)) {
+		w->store_came = came;
+		w->store_total = total;
+	}
+}
+
 /* Gloo counts the others: "Rank 0 is connected to 7 peer ranks. Expected ..."; groups are smaller.
  */
 void gather_gloo(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)

@@ -10,6 +10,7 @@ void gather_launcher(struct why *w, struct why_stream *s, const struct log_line 
 void gather_agent(struct why *w, struct why_stream *s, const struct log_line *l);
 void gather_all_came(struct why *w, struct why_stream *s, const struct log_line *l);
 void gather_barrier_over(struct why *w, struct why_stream *s, const struct log_line *l);
+void gather_counted(struct why *w, struct why_stream *s, const struct log_line *l);
 void gather_gloo(struct why *w, struct why_stream *s, const struct log_line *l);
 void gather_nodes(struct why *w, struct why_stream *s, const struct log_line *l);
 void gather_awaited(struct why *w, struct why_stream *s, const struct log_line *l);

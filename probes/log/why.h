@@ -22,6 +22,7 @@
 #include "probes/log/setup.h"
 #include "probes/log/summons.h"
 #include "probes/log/tasks.h"
+#include "probes/log/twins.h"
 #include "probes/log/worlds.h"
 
 struct flight;
@@ -105,6 +106,9 @@ struct why {
 	struct worlds worlds;
 	struct launches launches;
 	struct summons summons;
+	struct twins twins;
+	/* the store's latest count of its ranks, and of how many; 0: not said */
+	long store_came, store_total;
 	/* lines that only training that goes on prints, by file; counted for a while after a
 	 * failure */
 	LIST(struct log_progress) progress;

@@ -273,7 +273,7 @@ static bool takes_two_lines(const char *line)
 		"GPU-094", "GPU-095", "HNG-006", "EFA-022", "PT-112",  "PT-121", "PT-123",
 		"PT-124",  "PT-125",  "PT-127",	 "PT-128",  "PT-129",  "PT-130", "PT-131",
 		"GPU-105", "CTR-045", "CON-044", "SHM-017", "CTR-074", "PT-203", "PT-204",
-		"GPU-130", "GPU-132", "CON-045", "NET-014"};
+		"GPU-130", "GPU-132", "CON-045", "NET-014", "CON-046"};
 
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
 		if (starts_with(line, ids[i]))
