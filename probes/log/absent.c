@@ -305,6 +305,8 @@ static void stall(const struct why *w, struct arena *a, struct explanation *x)
 	struct cause *c = explain_find(x, "HVD-001");
 	const struct cause *end = explain_find(x, "HVD-002");
 
+	if (c && c->is_over && !end)
+		c->weight = 0; /* they came, and all trained on */
 	if (!c || !end || w->stalled < 0 || c->is_settled || end->is_over ||
 	    !explain_says(end, "shut") || event_before(end->first, c->first) ||
 	    end->record->last_progress > c->record->last_progress + LATE)

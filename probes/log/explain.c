@@ -174,6 +174,23 @@ static bool may_hang(const struct cause *c)
 /* Steps are counted, and are worth nothing until the end. */
 static bool is_in_vain(const struct cause *c) { return streq(c->sig->id, "PT-119") && !c->is_over; }
 
+/* What the job outlived, where nothing else is wrong: there is nothing to mend. A line that only
+ * passes on that something failed has nothing to pass on. */
+static bool is_moot(const struct why *w, const struct explanation *x, const struct cause *c)
+{
+	const struct record *r = c->record;
+	const struct log_progress *p;
+	bool is_finished;
+
+	if (!c->first || !c->is_over || x->in_trouble || (c->is_settled && !c->is_healed))
+		return false;
+	p = &w->progress.v[r->last_file];
+	is_finished = p->finish > r->last_line || p->ending.well > r->last_line;
+	if (c->is_healed || c->sig->tier == TIER_WRAPPER)
+		return is_finished || p->steps > r->last_progress;
+	return is_finished && (c->sig->tier == TIER_EFFECT || c->sig->tier == TIER_GENERIC);
+}
+
 /* Hints about a job that runs are noise; so is one that explains nothing here. */
 static void drop_hints(struct why *w, struct explanation *x)
 {
@@ -187,7 +204,7 @@ static void drop_hints(struct why *w, struct explanation *x)
 		if (c->sig->tier == TIER_HINT && c->weight < ECHO && !lasting &&
 		    !(silent && may_hang(c)) && !is_in_vain(c))
 			continue;
-		if (c->weight <= 0) /* a comparison ruled it out */
+		if (c->weight <= 0 || is_moot(w, x, c)) /* a comparison ruled it out */
 			continue;
 		x->causes.v[k++] = *c;
 	}

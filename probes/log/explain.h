@@ -23,6 +23,7 @@ struct cause {
 	int weight;	     /* the confidence, in percent */
 	bool is_echo;	     /* the same line, or an effect of another cause */
 	bool is_over;	     /* the job went on after it, or had come to its end before */
+	bool is_healed;	     /* it was tried again, and that worked */
 	bool is_settled;     /* the log itself says afterwards that all ended well: a remark */
 	const char *meaning; /* with addresses, interfaces and ranks put in */
 	const char *because; /* what the ranks' comparison adds, or NULL */

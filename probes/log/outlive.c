@@ -63,6 +63,14 @@ static bool is_left_alone(const struct cause *c)
 	return streq(c->sig->id, "PT-022") && !is_repeated(c);
 }
 
+/* Whoever may know says afterwards that all ended well. */
+static bool ended_well_behind(const struct why *w, const struct cause *c)
+{
+	const struct log_progress *p = &w->progress.v[c->record->last_file];
+
+	return p->ending.well > c->record->last_line && !p->ending.is_failed;
+}
+
 /* The host of torch's store went, without a word, before others had left. */
 static bool is_store_gone(const struct cause *c)
 {
@@ -315,6 +323,14 @@ static bool is_ignored(const struct cause *c)
 	return c->first && c->record->ignored && c->record->ignored == c->record->count;
 }
 
+static void outlived(struct cause *c, bool is_it, const char *because)
+{
+	if (c->is_over || !is_it)
+		return;
+	c->is_over = true;
+	c->because = because;
+}
+
 /* What is over, or was caught. */
 static void mark(struct why *w, struct explanation *x)
 {
@@ -337,22 +353,13 @@ static void mark(struct why *w, struct explanation *x)
 			c->because = "said while tidying up: Python ignores it and goes on";
 			c->weight = UNPROVEN;
 		}
-		if (!c->is_over && is_store_blip(c)) {
-			c->is_over = true;
-			c->because = "said once, as a warning: a connection is made anew";
-		}
-		if (!c->is_over && is_store_left(w, c)) {
-			c->is_over = true;
-			c->because = "said as a warning, and processes ended well behind it";
-		}
-		if (!c->is_over && was_told(w, c)) {
-			c->is_over = true;
-			c->because = "somebody had told the server to end";
-		}
-		if (!c->is_over && all_came(w, c)) {
-			c->is_over = true;
-			c->because = "all ranks came in the end";
-		}
+		outlived(c, is_store_blip(c), "said once, as a warning: a connection is made anew");
+		outlived(c, is_store_left(w, c),
+			 "said as a warning, and processes ended well behind it");
+		outlived(c, is_left_alone(c) && ended_well_behind(w, c),
+			 "who serves the rendezvous had ended well before");
+		outlived(c, was_told(w, c), "somebody had told the server to end");
+		outlived(c, all_came(w, c), "all ranks came in the end");
 		if (c->first && (was_caught(w, c) || is_left_alone(c)))
 			c->weight = UNPROVEN;
 	}

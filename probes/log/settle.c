@@ -169,6 +169,7 @@ void settle(struct why *w, struct arena *a, struct explanation *x)
 		if ((is_real(&x->causes.v[i]) || x->causes.v[i].is_over) &&
 		    is_healed(&x->causes.v[i])) {
 			x->causes.v[i].is_over = x->causes.v[i].is_settled = true;
+			x->causes.v[i].is_healed = true;
 			x->causes.v[i].because = "it was tried again, and that worked";
 		} else if (x->causes.v[i].is_over && is_asked_again(&x->causes.v[i])) {
 			x->causes.v[i].weight = 0;
