@@ -29,8 +29,9 @@ static bool any_of(struct explanation *x, const char *const *ids)
 /* Somebody, or a clock, lost patience. */
 static bool was_ended(const struct why *w, struct explanation *x)
 {
-	static const char *const ids[] = {"SLM-001", "SLM-006", "PT-006", "PT-007", "PT-008",
-					  "PT-012",  "PT-023",	"PT-024", "PT-099", NULL};
+	static const char *const ids[] = {"SLM-001", "SLM-006", "PT-006", "PT-007",
+					  "PT-008",  "PT-012",	"PT-013", "PT-023",
+					  "PT-024",  "PT-099",	NULL};
 
 	return why_was_interrupted(w) || any_of(x, ids);
 }

@@ -97,12 +97,13 @@ static bool is_told(const struct explanation *x)
 
 /* A rank of a pod with a mesh's proxy did not meet the others: it speaks of an address that the
  * proxy alone has, or a connection broke, which the proxy takes over. */
-static void mesh(struct explanation *x)
+static void mesh(const struct why *w, struct explanation *x)
 {
+	enum { BROKE = 58 /* at least: what says that a connection broke is mostly an echo */ };
 	struct cause *c = explain_find(x, "K8S-012");
 	bool by_address = explain_says(c, "127.0.0.6") || explain_says(c, "127.0.0.1:150");
 
-	if (!c || (!by_address && is_told(x)))
+	if (!c || (!by_address && (w->healthy || why_has_worked(w) || is_told(x))))
 		return;
 	for (size_t i = 0; missed[i]; i++) {
 		const struct cause *e = explain_find(x, missed[i]);
@@ -110,7 +111,8 @@ static void mesh(struct explanation *x)
 		if (!e || e->is_over ||
 		    !(is_broken_connection(e) || (by_address && !streq(e->sig->id, "APP-001"))))
 			continue;
-		explain_reason(c, e, e->weight + MORE,
+		explain_reason(c, e,
+			       by_address || e->weight + MORE > BROKE ? e->weight + MORE : BROKE,
 			       by_address ? "a connection of a rank has the proxy's address"
 					  : "a connection broke in a pod that has its proxy");
 	}
@@ -155,11 +157,11 @@ static void offers_no_device(struct explanation *x)
 				       "so the node offers none of what the pod asks for");
 }
 
-void reasons(struct explanation *x)
+void reasons(const struct why *w, struct explanation *x)
 {
 	named(x);
 	containers(x);
 	asked_for_network(x);
 	offers_no_device(x);
-	mesh(x);
+	mesh(w, x);
 }
