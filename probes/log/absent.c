@@ -264,8 +264,8 @@ static void late_tasks(struct why *w, struct arena *a, struct explanation *x)
 	if (c && late && !c->because)
 		c->because =
 			arena_printf(a,
-				     "%s of the job did not come: look at their logs, or whether "
-				     "they were started",
+				     "%s of the job did not come: look at their logs, and whether "
+				     "they were started, or came late",
 				     late);
 }
 
