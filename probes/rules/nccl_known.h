@@ -2,13 +2,13 @@
 #define PROBES_RULES_NCCL_KNOWN_H
 /*
  * Every variable that NCCL itself reads: what its value is, and which releases look at it.
- * Made from NCCL's sources, the tags from 2.3.5 to 2.30.7 and what is to become 2.31
- * (NCCL_PARAM, getenv and their kin). Names that others read are told apart: those of
- * plug-ins, RCCL, nccl-tests, PyTorch, installers.
+ * Made from NCCL's sources, the tags from 2.3.5 to 2.30.7 (NCCL_PARAM, getenv and their kin);
+ * of 2.31.2 and 2.32.3 the libraries alone show names, and not what their values are. Names that
+ * others read are told apart: those of plug-ins, RCCL, nccl-tests, PyTorch, installers.
  */
 #include "lib/core/base.h"
 
-enum { NCCL_KNOWN_NEWEST = 23100 };
+enum { NCCL_KNOWN_NEWEST = 23203 };
 
 enum nccl_kind {
 	NCCL_NUMBER,  /* as strtoll(value, 0) reads it */
@@ -16,7 +16,7 @@ enum nccl_kind {
 	NCCL_LEVEL,   /* how far apart: LOC ... SYS */
 	NCCL_WORDS,   /* one or more of some words */
 	NCCL_LIST,    /* names or numbers */
-	NCCL_TEXT,
+	NCCL_TEXT,    /* or who knows what */
 };
 
 struct nccl_known {

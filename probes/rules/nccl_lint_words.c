@@ -19,15 +19,16 @@ static const struct worded {
 	const char *name;
 	char parted; /* stands between several; '\0': one word alone */
 	unsigned how;
-	const char *words, *none; /* none: words that are no such, and mean what NCCL then does */
+	const char *words, *none; /* none: words that are no such and mean what NCCL then does, or
+				     that 2.32 brought */
 	const char *then;	  /* what NCCL does with another one */
 } worded[] = {
-	{"NCCL_DEBUG", '\0', 0, LEVELS, "0 NO NONE OFF", "prints nothing"},
+	{"NCCL_DEBUG", '\0', 0, LEVELS, "0 NO NONE OFF ATTN", "prints nothing"},
 	{"NCCL_DEBUG_SUBSYS", ',', 0,
 	 "INIT COLL P2P SHM NET GRAPH TUNING ENV ALLOC ALLOC_HOST CALL PROXY NVLS BOOTSTRAP REG "
 	 "PROFILE RAS DESTROY ALL",
 	 "NONE", "does not take it"},
-	{"NCCL_DEBUG_TIMESTAMP_LEVELS", ',', 0, LEVELS " ALL", "NONE", "does not take it"},
+	{"NCCL_DEBUG_TIMESTAMP_LEVELS", ',', 0, LEVELS " ALL", "NONE ATTN", "does not take it"},
 	{"NCCL_LAUNCH_MODE", '\0', 0, "PARALLEL GROUP", "", "takes PARALLEL"},
 	{"NCCL_CHECK_MODE", '\0', 0, "DEBUG_LOCAL DEBUG_GLOBAL", "0 DEFAULT NONE OFF",
 	 "makes no such checks"},
