@@ -19,9 +19,9 @@ static const struct worded {
 	const char *name;
 	char parted; /* stands between several; '\0': one word alone */
 	unsigned how;
-	const char *words, *none; /* none: words that are no such and mean what NCCL then does, or
-				     that 2.32 brought */
-	const char *then;	  /* what NCCL does with another one */
+	const char *words;
+	const char *none; /* taken in silence: "nothing at all", and what 2.32 has beside */
+	const char *then; /* what NCCL does with another one */
 } worded[] = {
 	{"NCCL_DEBUG", '\0', 0, LEVELS, "0 NO NONE OFF ATTN", "prints nothing"},
 	{"NCCL_DEBUG_SUBSYS", ',', 0,

@@ -60,6 +60,8 @@ static const struct row {
 	{PLAIN, 23007, "NCCL_IB_HCAS", "mlx5_0", "lint.name:warn", "export NCCL_IB_HCA=mlx5_0"},
 	{PLAIN, 23007, "NCCL_IB_GID_IDX", "3", "lint.name:warn", "export NCCL_IB_GID_INDEX=3"},
 	{PLAIN, 23007, "NCCL_DISABLE_IB", "1", "lint.name:warn", "export NCCL_IB_DISABLE=1"},
+	{PLAIN, 0, "NCCL_IB_DISABLED", "1", "lint.name:warn", "export NCCL_IB_DISABLE=1"},
+	/* a newer one may have such a name */
 	{PLAIN, 29907, "NCCL_IB_DISABLED", "1", NONE_SUCH, "export NCCL_IB_DISABLE=1"},
 	{PLAIN, 23007, "NCCL_FOO", "1", NONE_SUCH, ""},
 	{PLAIN, 23007, "NCCL_MINBYTES", "8G", NONE_SUCH, ""},
@@ -128,6 +130,7 @@ static const struct row {
 	{PLAIN, 22809, "NCCL_CTA_POLICY", "zero", "lint.bool:fail", NULL},
 	{PLAIN, 23007, "NCCL_DEBUG", "info", QUIET, ""},
 	{PLAIN, 23007, "NCCL_DEBUG", "OFF", QUIET, ""},
+	{PLAIN, 23203, "NCCL_DEBUG", "ATTN", QUIET, ""},
 	{PLAIN, 23007, "NCCL_DEBUG", "INFOS", "lint.word:warn", "export NCCL_DEBUG=INFO"},
 	{PLAIN, 23007, "NCCL_DEBUG_SUBSYS", "^INIT,net", QUIET, ""},
 	{PLAIN, 23007, "NCCL_DEBUG_SUBSYS", "INIT,NETS", "lint.word:warn", NULL},
