@@ -162,6 +162,36 @@ static long row_code(const struct log_line *l)
 	return NONE;
 }
 
+/* "45s", "3m", "9m20s", "2d4h": as kubectl writes an age. */
+static bool is_age(const char *p, size_t n)
+{
+	return n && isdigit((unsigned char)*p) && strchr("smhd", p[n - 1]) &&
+	       strspn(p, "0123456789smhd") >= n;
+}
+
+/* The row of a job, not of a pod, of "kubectl get": "llama-sft   Complete   9m20s", "NAME STATUS
+ * COMPLETIONS DURATION AGE". */
+static long job_row_code(const struct log_line *l)
+{
+	static const char *const states[] = {"Complete ", "Completed ", "Succeeded ", "SUCCEEDED ",
+					     "Failed ",	  "FAILED ",	NULL};
+	const char *at = said_next(l->body), *last = l->body + strcspn(l->body, "\r\n");
+	const char *end;
+
+	if (strcspn(l->body, " ") != strspn(l->body, "abcdefghijklmnopqrstuvwxyz0123456789.-/"))
+		return NONE;
+	while (last > at && last[-1] == ' ')
+		last--;
+	for (end = last; last > at && last[-1] != ' ';)
+		last--;
+	if (!is_age(last, (size_t)(end - last)))
+		return NONE;
+	for (size_t i = 0; states[i]; i++)
+		if (starts_with(at, states[i]))
+			return strchr("Ff", *states[i]) ? FAILED : WELL;
+	return NONE;
+}
+
 /* Somebody's words about the whole, and not about a file or a test. */
 static bool is_praise(const char *text)
 {
@@ -200,6 +230,9 @@ void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
 		e->tests = line;
 	} else if (code != NONE) {
 		who = subject_of(l->body, l->body + strcspn(l->body, " |\t"));
+		ended(e, line, l, &who, code, false);
+	} else if ((code = job_row_code(l)) != NONE) {
+		said_word(who.name, sizeof(who.name), l->body, " ");
 		ended(e, line, l, &who, code, false);
 	} else if ((code = exit_code(l->body, &at)) != NONE) {
 		who = subject_of(l->body, at);

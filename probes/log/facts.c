@@ -308,7 +308,8 @@ const struct fact log_facts[] = {
 	 "|"
 	 "OUT_OF_ME|NODE_FAIL|CANCELLED |PREEMPTED|REQUEUED|uccessfully finished|"
 	 "uccessfully completed|d successfully| succeeded|ondition met|will restart worker group|"
-	 "\"run_stop\"|ENDING TIMING RUN",
+	 "\"run_stop\"|ENDING TIMING RUN|   Complete |   Succeeded |   SUCCEEDED |   Completed |   "
+	 "Failed ",
 	 40000, .learn = job_ended},
 	{"test session starts| passed| failed in | failed, | error in | errors in ", 40000,
 	 .learn = job_ended},
@@ -321,7 +322,9 @@ const struct fact log_facts[] = {
 	{" Running   ", 8000, .learn = pod_runs},
 	{HEAL_UP_ANCHORS, 40000, .learn = heal_up},
 	{": \"MainThread\"", SAMPLES_MAX, .learn = samples_begin},
-	{"Successfully assigned ", 4000, .learn = heal_scheduled},
+	{"Successfully assigned |pod group is ready|pod scheduled on node", 4000,
+	 .learn = heal_scheduled},
+	{"Successfully pulled image", 4000, .learn = heal_pulled},
 	{"Permanently added '", 4000, .learn = heal_logged_in},
 	{"/replica:0/task:", 8000, .learn = task_late},
 	{"LEADER_IP|HEAD_IP|HEAD_NODE_IP|HEAD_ADDR|luster at address|ay start "
@@ -338,7 +341,7 @@ const struct fact log_facts[] = {
 	{"etting OMP_NUM_THREADS environment", 4000, .learn = launched},
 	{"Error: The server socket has failed to listen", 4000, .learn = launch_refused},
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
-	 "daemon|Application startup complete",
+	 "daemon|: slurmd version |Application startup complete",
 	 100, .learn = got_going},
 	{"[shutdown] API server: shutdown triggered|[shutdown] EngineCore: trigger received", 100,
 	 .learn = told_to_end},

@@ -44,28 +44,53 @@ void heal_downloaded(struct why *w, struct why_stream *s, const struct log_line 
 	}
 }
 
-/* "0/4 nodes are available: 4 Insufficient nvidia.com/gpu", of the pod that has a node now. Of the
- * events of one pod, its name is in none. */
-static bool is_of_pod(const char *event, const char *pod)
-{
-	return (!strstr(event, "pod/") && !strstr(event, "pod=")) || ending_names(event, pod);
-}
-
-/* "Successfully assigned train/worker-0 to gpu-node-2": it waited, and waits no more. */
-void heal_scheduled(struct why *w, struct why_stream *s, const struct log_line *l)
+/* Whether what @event, of a table or of the events of one pod, tells is of that pod. */
+static bool is_of_pod(const struct log_event *event, const struct why_stream *s,
+		      const struct log_line *l, const char *pod)
 {
 	enum { NEAR = 16 /* lines of one pod's events */ };
+	static const char *const named[] = {"pod/", "pod=", "podgroup/"};
+
+	for (size_t i = 0; i < ARRAY_LEN(named); i++)
+		if (strstr(event->text, named[i]))
+			return ending_names(event->text, pod);
+	return s->line - event->line <= NEAR && event->who.rank == l->who.rank;
+}
+
+/* "Successfully assigned train/worker-0 to gpu-node-2", "podgroup/train-7c1  pod group is ready",
+ * "pod scheduled on node g7": it waited, and waits no more. */
+void heal_scheduled(struct why *w, struct why_stream *s, const struct log_line *l)
+{
 	struct record *r = &w->records[signature_find("K8S-001")];
 	const char *slash = strchr(said_after(l, "Successfully assigned "), '/');
 	char pod[254] = "";
 
-	if (!slash || sscanf(slash + 1, "%253[^ ] to", pod) != 1)
-		return;
+	if (slash)
+		said_word(pod, sizeof(pod), slash + 1, " ");
+	else
+		said_word(pod, sizeof(pod), said_after(l, "podgroup/"), " \t");
 	for (size_t i = 0; i < r->events.n; i++) {
 		struct log_event *e = &r->events.v[i];
 
+		e->has_come |= e->file == s->file && is_of_pod(e, s, l, pod);
+	}
+}
+
+/* "Successfully pulled image "registry/train:1" in 14.2s": of the same pod, the image came. */
+void heal_pulled(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	struct record *r = &w->records[signature_find("K8S-003")];
+	const char *quoted = strchr(l->text, '"');
+	char pod[254] = "", image[256] = "";
+
+	said_word(pod, sizeof(pod), said_after(l, "pod/"), " \t");
+	if (quoted)
+		said_word(image, sizeof(image), quoted + 1, "\"");
+	for (size_t i = 0; *image && i < r->events.n; i++) {
+		struct log_event *e = &r->events.v[i];
+
 		e->has_come |=
-			e->file == s->file && s->line - e->line <= NEAR && is_of_pod(e->text, pod);
+			e->file == s->file && strstr(e->text, image) && is_of_pod(e, s, l, pod);
 	}
 }
 

@@ -33,6 +33,7 @@ void heal_up(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_retried(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_downloaded(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_scheduled(struct why *w, struct why_stream *s, const struct log_line *l);
+void heal_pulled(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *l);
 
 /* Of each line the file, the node, the link came later. */
