@@ -327,6 +327,9 @@ const struct fact log_facts[] = {
 	{"Successfully pulled image", 4000, .learn = heal_pulled},
 	{"Permanently added '", 4000, .learn = heal_logged_in},
 	{"/replica:0/task:", 8000, .learn = task_late},
+	{"o improvement|ot improve|mproved|ew best|arly stopping|topping early|ot better", 4000,
+	 .learn = votes_hear},
+	{"NONE_HASH=|LMCache hit tokens: ", 4000, .learn = cachekeys_hear},
 	{"LEADER_IP|HEAD_IP|HEAD_NODE_IP|HEAD_ADDR|luster at address|ay start "
 	 "--address|RAY_ADDRESS",
 	 1000, .learn = astray_hear_head},

@@ -15,6 +15,7 @@ struct tasks {
 };
 
 void tasks_hear(struct tasks *t, const struct log_line *l);
+bool tasks_is_late(const struct tasks *t, int task);
 /* "tasks 0 and 3"; NULL: none is listed. */
 const char *tasks_text(const struct tasks *t, struct arena *a);
 

@@ -7,6 +7,7 @@
  * and stderr); explain.h says what it all means.
  */
 #include "probes/log/actors.h"
+#include "probes/log/cachekeys.h"
 #include "probes/log/catalogue.h"
 #include "probes/log/elastic.h"
 #include "probes/log/ending.h"
@@ -23,6 +24,7 @@
 #include "probes/log/summons.h"
 #include "probes/log/tasks.h"
 #include "probes/log/twins.h"
+#include "probes/log/votes.h"
 #include "probes/log/worlds.h"
 
 struct flight;
@@ -126,6 +128,8 @@ struct why {
 	struct kubetimes kubetimes;
 	struct podrows podrows;
 	struct tasks tasks;
+	struct votes votes;
+	struct cachekeys cachekeys;
 	struct samples samples;
 	long stalled;	       /* the first rank that Horovod misses; -1: not said */
 	bool uses_efa;	       /* AWS's network, through libfabric */

@@ -268,12 +268,13 @@ static size_t place_of(const char *id, size_t id_n, const char *line, bool amid_
 static bool takes_two_lines(const char *line)
 {
 	static const char *const ids[] = {
-		"MPI-001", "PT-076",  "PT-100",	 "PT-101",  "RAY-022", "IF-027", "CON-038",
-		"IB-050",  "PT-103",  "PT-104",	 "PT-107",  "PT-108",  "PT-109", "PT-110",
-		"GPU-094", "GPU-095", "HNG-006", "EFA-022", "PT-112",  "PT-121", "PT-123",
-		"PT-124",  "PT-125",  "PT-127",	 "PT-128",  "PT-129",  "PT-130", "PT-131",
-		"GPU-105", "CTR-045", "CON-044", "SHM-017", "CTR-074", "PT-203", "PT-204",
-		"GPU-130", "GPU-132", "CON-045", "NET-014", "CON-046"};
+		"MPI-001", "PT-076",  "PT-100",	 "PT-101",  "RAY-022", "IF-027",  "CON-038",
+		"IB-050",  "PT-103",  "PT-104",	 "PT-107",  "PT-108",  "PT-109",  "PT-110",
+		"GPU-094", "GPU-095", "HNG-006", "EFA-022", "PT-112",  "PT-121",  "PT-123",
+		"PT-124",  "PT-125",  "PT-127",	 "PT-128",  "PT-129",  "PT-130",  "PT-131",
+		"GPU-105", "CTR-045", "CON-044", "SHM-017", "CTR-074", "PT-203",  "PT-204",
+		"GPU-130", "GPU-132", "CON-045", "NET-014", "CON-046", "MPI-099", "DAT-039",
+		"IB-068",  "NVS-018", "EFA-034", "PT-218",  "K8S-062"};
 
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
 		if (starts_with(line, ids[i]))
