@@ -78,7 +78,7 @@ static void disagree(const struct why *w, struct arena *a, struct explanation *x
 	const char *said = c ? votes_split(&w->votes, a) : NULL;
 
 	if (said)
-		above(x, c, mismatched, said);
+		above(x, c, mismatched, arena_printf(a, "their latest words differ: %s", said));
 }
 
 /* Open MPI's library says that nobody of its own started it, and another's launcher speaks; or

@@ -325,6 +325,8 @@ const struct fact log_facts[] = {
 	{"Successfully assigned |pod group is ready|pod scheduled on node", 4000,
 	 .learn = heal_scheduled},
 	{"Successfully pulled image", 4000, .learn = heal_pulled},
+	{"Started container ", 4000, .learn = heal_started},
+	{"status is now: NodeReady", 4000, .learn = heal_node},
 	{"Permanently added '", 4000, .learn = heal_logged_in},
 	{"/replica:0/task:", 8000, .learn = task_late},
 	{"o improvement|ot improve|mproved|ew best|arly stopping|topping early|ot better", 4000,

@@ -53,7 +53,7 @@ static bool is_of_pod(const struct log_event *event, const struct why_stream *s,
 
 	for (size_t i = 0; i < ARRAY_LEN(named); i++)
 		if (strstr(event->text, named[i]))
-			return ending_names(event->text, pod);
+			return *pod && ending_names(event->text, pod);
 	return s->line - event->line <= NEAR && event->who.rank == l->who.rank;
 }
 
@@ -76,22 +76,51 @@ void heal_scheduled(struct why *w, struct why_stream *s, const struct log_line *
 	}
 }
 
-/* "Successfully pulled image "registry/train:1" in 14.2s": of the same pod, the image came. */
-void heal_pulled(struct why *w, struct why_stream *s, const struct log_line *l)
+/* What @id's lines tell of the pod of @l, an event of Kubernetes, is over; with @image, where they
+ * name one, of that image only. */
+static void pod_came(struct why *w, const struct why_stream *s, const struct log_line *l,
+		     const char *id, const char *image)
 {
-	struct record *r = &w->records[signature_find("K8S-003")];
-	const char *quoted = strchr(l->text, '"');
-	char pod[254] = "", image[256] = "";
+	struct record *r = &w->records[signature_find(id)];
+	char pod[254];
 
 	said_word(pod, sizeof(pod), said_after(l, "pod/"), " \t");
-	if (quoted)
-		said_word(image, sizeof(image), quoted + 1, "\"");
-	for (size_t i = 0; *image && i < r->events.n; i++) {
+	for (size_t i = 0; i < r->events.n; i++) {
 		struct log_event *e = &r->events.v[i];
 
-		e->has_come |=
-			e->file == s->file && strstr(e->text, image) && is_of_pod(e, s, l, pod);
+		e->has_come |= e->file == s->file && is_of_pod(e, s, l, pod) &&
+			       (!image || !strchr(e->text, '"') || strstr(e->text, image));
 	}
+}
+
+/* "Successfully pulled image "registry/train:1" in 14.2s" */
+void heal_pulled(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	char image[256];
+
+	said_word(image, sizeof(image), said_after(l, "pulled image \""), "\"");
+	if (*image)
+		pod_came(w, s, l, "K8S-003", image);
+}
+
+/* "Started container train": its volumes and its network are there. */
+void heal_started(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	pod_came(w, s, l, "K8S-004", NULL);
+	pod_came(w, s, l, "K8S-006", NULL);
+}
+
+/* "Node gpu-1 status is now: NodeReady" */
+void heal_node(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	struct record *r = &w->records[signature_find("K8S-008")];
+	char said[300], name[254];
+
+	said_word(name, sizeof(name), said_after(l, "Node "), " ");
+	(void)snprintf(said, sizeof(said), "Node %s status is now: ", name);
+	for (size_t i = 0; i < r->events.n; i++)
+		r->events.v[i].has_come |=
+			r->events.v[i].file == s->file && strstr(r->events.v[i].text, said);
 }
 
 /* ssh: "Permanently added 'worker-1.train,10.0.0.7' (ED25519) to the list of known hosts": a name

@@ -34,6 +34,8 @@ void heal_retried(struct why *w, struct why_stream *s, const struct log_line *l)
 void heal_downloaded(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_scheduled(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_pulled(struct why *w, struct why_stream *s, const struct log_line *l);
+void heal_started(struct why *w, struct why_stream *s, const struct log_line *l);
+void heal_node(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *l);
 
 /* Of each line the file, the node, the link came later. */

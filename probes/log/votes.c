@@ -36,14 +36,15 @@ static long number_in(const char *text)
 
 static enum vote_kind kind_of(const struct log_line *l)
 {
-	static const char *const stop[] = {"early stopping", "stopping early", NULL};
+	static const char *const stop[] = {"early stopping", "stopping early",
+					   "signaling trainer to stop", NULL};
 	static const char *const worse[] = {"no improvement", "not improve", "not better", NULL};
 	static const char *const better[] = {"new best", "improved", NULL};
 
-	if (says(l, worse))
-		return VOTE_NOT_BETTER;
 	if (says(l, stop))
 		return VOTE_STOP;
+	if (says(l, worse))
+		return VOTE_NOT_BETTER;
 	return says(l, better) ? VOTE_BETTER : VOTE_KINDS;
 }
 
@@ -59,6 +60,8 @@ void votes_hear(struct why *w, struct why_stream *s UNUSED, const struct log_lin
 		i++;
 	if (i == VOTES_MAX)
 		return;
+	if (one.of < 0)
+		one.of = i < t->n ? t->v[i].of + 1 : 0;
 	t->v[i] = one;
 	t->n += i == t->n;
 }
@@ -77,7 +80,7 @@ static void add(struct text *s, const struct votes *t, long of, enum vote_kind k
 	static const char *const what[] = {"better", "not better", "the end"};
 	unsigned all = count(t, of, kind), n = 0;
 
-	text_addf(s, "%s %s", *s->s ? ";" : "", all == 1 ? "rank" : "ranks");
+	text_addf(s, "%s%s", s->n ? "; " : "", all == 1 ? "rank" : "ranks");
 	for (unsigned i = 0; i < t->n && n < NAMED; i++)
 		if (t->v[i].of == of && t->v[i].kind == kind) {
 			n++;
@@ -93,7 +96,7 @@ static void add(struct text *s, const struct votes *t, long of, enum vote_kind k
 
 const char *votes_split(const struct votes *t, struct arena *a)
 {
-	long latest = -1;
+	long latest = 0;
 	unsigned kinds = 0;
 	struct text s;
 
@@ -107,5 +110,5 @@ const char *votes_split(const struct votes *t, struct arena *a)
 	for (int k = 0; k < VOTE_KINDS; k++)
 		if (count(t, latest, k))
 			add(&s, t, latest, k);
-	return latest < 0 ? s.s : arena_printf(a, "of number %ld they say:%s", latest, s.s);
+	return s.s;
 }

@@ -16,7 +16,7 @@ enum { VOTES_MAX = 64 };
 struct vote {
 	int rank;
 	enum vote_kind { VOTE_BETTER, VOTE_NOT_BETTER, VOTE_STOP, VOTE_KINDS } kind;
-	long of; /* the epoch or step that it names; -1: none */
+	long of; /* the epoch or step that it names; where it names none, how many it said before */
 };
 
 /* The latest one of each rank. */
@@ -26,8 +26,8 @@ struct votes {
 };
 
 void votes_hear(struct why *w, struct why_stream *s, const struct log_line *l);
-/* "epoch 2: ranks 0 and 2 say that it is not better, ranks 1 and 3 that it is", of the latest one;
- * NULL: they agree, or only one spoke. */
+/* "ranks 1 and 3: better; ranks 0 and 2: not better", of the latest epoch; NULL: they agree, or
+ * only one spoke. */
 const char *votes_split(const struct votes *t, struct arena *a);
 
 #endif
