@@ -46,7 +46,7 @@ static struct cause *hint(struct explanation *x, const char *id)
 
 static void registered(struct explanation *x)
 {
-	static const char *const effects[] = {"IB-011", "IB-034", "PT-085", NULL};
+	static const char *const effects[] = {"IB-011", "IB-034", "IB-056", "PT-085", NULL};
 	struct cause *c = hint(x, "IB-068");
 
 	if (c)
@@ -78,7 +78,42 @@ static void disagree(const struct why *w, struct arena *a, struct explanation *x
 	const char *said = c ? votes_split(&w->votes, a) : NULL;
 
 	if (said)
-		above(x, c, mismatched, arena_printf(a, "their latest words differ: %s", said));
+		above(x, c, mismatched, arena_printf(a, "their latest words (%s)", said));
+}
+
+/* @c has a line in the traceback that ends with @e. */
+static bool is_shortly_before(const struct cause *c, const struct log_event *e)
+{
+	enum { NEAR = 16 /* lines */ };
+
+	for (size_t i = 0; i < c->record->events.n; i++) {
+		const struct log_event *o = &c->record->events.v[i];
+
+		if (o->file == e->file && o->line < e->line && e->line - o->line <= NEAR)
+			return true;
+	}
+	return false;
+}
+
+/* A call of CUDA that failed as another rank's memory was opened: the frame says so alone. */
+static void handed_over(struct why *w, struct arena *a, struct explanation *x)
+{
+	static const char *const failed[] = {"GPU-091", "GPU-003", "GPU-031"};
+	struct cause *c, *e;
+
+	if (!hint(x, "GPU-139") || explain_find(x, "GPU-138"))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(failed); i++) {
+		e = explain_find(x, failed[i]);
+		if (!e || !e->first || e->is_over ||
+		    !is_shortly_before(explain_find(x, "GPU-139"), e->first))
+			continue;
+		c = explain_add(w, a, x, "GPU-138");
+		e = explain_find(x, failed[i]); /* the list may have moved */
+		explain_instead(c, e, e->first, e->weight + MORE < MOST ? e->weight + MORE : MOST,
+				"cudaIpcOpenMemHandle failed");
+		return;
+	}
 }
 
 /* Open MPI's library says that nobody of its own started it, and another's launcher speaks; or
@@ -129,7 +164,7 @@ static void in_the_making(const struct why *w, struct explanation *x)
 
 	if (!c || !e || explain_has_reason(x))
 		return;
-	for (size_t i = 0; i < c->record->events.n; i++) {
+	for (size_t i = c->record->events.n; i-- > 0;) { /* the latest */
 		const struct log_event *o = &c->record->events.v[i];
 
 		if (!tasks_is_late(&w->tasks, task_of(o)) || !event_before(o, e->first))
@@ -172,13 +207,14 @@ static void unlike_keys(const struct why *w, struct explanation *x)
 			      "found what was stored");
 }
 
-void beside_job(const struct why *w, struct arena *a, struct explanation *x)
+void beside_job(struct why *w, struct arena *a, struct explanation *x)
 {
 	registered(x);
 	ruled_out(x);
 	fewer_shards(x);
 	disagree(w, a, x);
 	another_mpi(x);
+	handed_over(w, a, x);
 	in_the_making(w, x);
 	whole_folder(x);
 	unlike_keys(w, x);

@@ -96,7 +96,7 @@ void beside_gpu(struct why *w, struct arena *a, struct explanation *x);
 void beside_torch(struct why *w, struct arena *a, struct explanation *x);
 /* ... an mpirun of another MPI, data for fewer ranks, a host that was still being made ready. When
  * the ranks' waiting was judged. */
-void beside_job(const struct why *w, struct arena *a, struct explanation *x);
+void beside_job(struct why *w, struct arena *a, struct explanation *x);
 /* Says which settings to take out first where a collective timed out. */
 void settings_judge(struct why *w, struct arena *a, struct explanation *x);
 /* ... in the advice of @c, when it has its words. */
