@@ -88,6 +88,9 @@ static bool has_word(const struct bar *b, const char *word)
 	return false;
 }
 
+/* "[30:01<57:14, 37.3MB/s]" */
+static bool counts_bytes(const struct bar *b) { return starts_with(b->end - 4, "B/s]"); }
+
 bool bar_is_preparation(const struct bar *b)
 {
 	static const char *const words[] = {
@@ -95,7 +98,7 @@ bool bar_is_preparation(const struct bar *b)
 		"group",   "generating", "caching",  "indexing", "building",   "convert", "loading",
 		"extract", "download",	 "encoding", "casting",	 "flattening", "saving",  NULL};
 
-	if (b->what_n == 3 && strncasecmp(b->what, "map", 3) == 0)
+	if ((b->what_n == 3 && strncasecmp(b->what, "map", 3) == 0) || counts_bytes(b))
 		return true;
 	for (size_t i = 0; words[i]; i++)
 		if (has_word(b, words[i]))

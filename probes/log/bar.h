@@ -22,7 +22,8 @@ struct bar {
 bool bar_last(const char *text, size_t n, struct bar *ret);
 /* The file whose download came to its end: "config.json: 100%|...". False where it is none. */
 bool bar_of_file(const char *text, char *ret, size_t size);
-/* Its description speaks of data or a model that is made ready, not of training. */
+/* Its description speaks of data or a model that is made ready, not of training; or it counts
+ * bytes. */
 bool bar_is_preparation(const struct bar *b);
 
 #endif

@@ -245,7 +245,7 @@ static void gave_up(struct why *w, struct why_stream *s, const struct log_line *
 	    b.elapsed_s <= w->preparation_s)
 		return;
 	said_word(w->preparation, sizeof(w->preparation),
-		  b.what_n < sizeof(w->preparation) ? b.what : "data", "%:\r\n");
+		  b.what_n && b.what_n < sizeof(w->preparation) ? b.what : "data", "%:\r\n");
 	w->preparation_percent = b.percent;
 	w->preparation_s = b.elapsed_s;
 }
