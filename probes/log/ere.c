@@ -4,7 +4,7 @@
 
 enum {
 	STEPS_MOST = 4000,
-	MEMOS_MOST = 256, /* steps from which a place is not tried twice */
+	MEMOS_MOST = 80, /* steps from which a place is not tried twice */
 	MEMO_WORDS = ERE_TEXT / 64 + 1,
 	NO_MEMO = MEMOS_MOST,
 };

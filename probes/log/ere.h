@@ -15,7 +15,7 @@ struct ere;
  * an endless one of what may be empty. */
 const struct ere *ere_of(struct arena *a, const char *pattern, size_t n);
 
-enum { ERE_TEXT = 4096 }; /* bytes of a text that are looked at */
+enum { ERE_TEXT = 2048 }; /* bytes of a text that are looked at */
 
 bool ere_is_in(const struct ere *e, const char *text);
 
