@@ -278,11 +278,13 @@ static const char *reach(const struct walk *w, const struct step *s, const char 
 static const char *candidate(const struct walk *w, const struct step *s, const char *p,
 			     const char *far)
 {
-	const struct step *next = s->next;
+	const struct step *next = s->next, *word;
+	size_t before = next->kind == STEP_RUN && next->least == 1 && next->most == 1;
 
-	if (next->kind == STEP_TEXT) {
-		p = p <= far ? strstr(p, next->s) : NULL;
-		return p && p <= far ? p : NULL;
+	word = before ? next->next : next; /* "[Cc]onnection" is looked for by "onnection" */
+	if (word->kind == STEP_TEXT) {
+		p = p <= far && p + before <= w->end ? strstr(p + before, word->s) : NULL;
+		return p && p - before <= far ? p - before : NULL;
 	}
 	if (p == w->text || next->kind == STEP_BEGIN)
 		return p == w->text ? p : NULL;
