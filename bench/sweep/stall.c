@@ -118,6 +118,8 @@ void stall_verdict(const struct story *s)
 	if (!all->n)
 		return;
 	f = report_find(s->r, "coll.stalls", s->sweep.coll->name);
+	f->rank = who;
+	f->host = who < 0 ? NULL : s->ranks.v[who].host;
 	say_when(s, f);
 	finding_value(f, all->total_s, "s");
 	finding_expect(f, "no operation stands still for %g s", LEAST_S);

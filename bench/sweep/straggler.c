@@ -78,6 +78,8 @@ static void name(const struct story *s, struct finding *f, size_t p, double shar
 
 	for (size_t i = 0; i < s->ranks.n; i++)
 		fellows += i != p && story_are_together(s, i, p);
+	f->rank = (int)p;
+	f->host = r->host;
 	finding_set(f, ST_WARN,
 		    "the others wait for rank %zu (%s, %s) %.0f %% of the time, for any %s at most "
 		    "%.0f %%",

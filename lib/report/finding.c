@@ -3,6 +3,7 @@
 #include "lib/report/json.h"
 #include "lib/report/typed.h"
 
+#include <ctype.h>
 #include <math.h>
 
 const char *status_name(enum status st)
@@ -80,12 +81,20 @@ const char *finding_host(const struct finding *f)
 	return f->host;
 }
 
+/* "the others wait for rank 2 (node1, ..." */
+static bool names_rank_first(const char *message, const char *rank)
+{
+	const char *first = strstr(message, "rank ");
+
+	return first && starts_with(first, rank) && !isdigit((unsigned char)first[strlen(rank)]);
+}
+
 int finding_rank(const struct finding *f)
 {
 	const char *rank = f->rank < 0 ? "" : arena_printf(f->a, "rank %d", f->rank);
 
 	if (f->rank < 0 || (f->subject && streq(f->subject, rank)) ||
-	    starts_with(f->message, arena_printf(f->a, "%s ", rank)))
+	    names_rank_first(f->message, rank))
 		return -1;
 	return f->rank;
 }

@@ -48,7 +48,7 @@ bool finding_wants_root(const struct finding *f, const char *line);
 /* The host to be named beside the subject: NULL where that is it, where the message names a rank
  * of it, or where it is this host. */
 const char *finding_host(const struct finding *f);
-/* Likewise the rank; -1: none, the subject is it, or the message begins with it. */
+/* Likewise the rank; -1: none, the subject is it, or it is the first that the message names. */
 int finding_rank(const struct finding *f);
 void finding_value(struct finding *f, double value, const char *unit);
 void finding_expect(struct finding *f, const char *fmt, ...) PRINTF(2, 3);

@@ -226,6 +226,21 @@ static const char *cell_name(const struct mesh *m, size_t from, size_t to)
 	return c->bad < m->nodes[to].ports.n ? "partial" : port_state_name(c->state) ?: "unknown";
 }
 
+/* Of a port alone; where the pair is known to have another cause for such silence, that. */
+static enum port_cause cause_of_port(const struct mesh_cell *c, char letter)
+{
+	enum port_cause cause = (enum port_cause)port_cause_of_letter(letter);
+
+	/* What its own rule dropped asked for no neighbour: the table is not full. */
+	if (cause == CAUSE_NEIGHBOURS && c->cause == CAUSE_OWN_FIREWALL)
+		return CAUSE_OWN_FIREWALL;
+	if (cause == CAUSE_DROPPED &&
+	    (c->cause == CAUSE_LINK || c->cause == CAUSE_PATHS || c->cause == CAUSE_NO_WAY_BACK ||
+	     c->cause == CAUSE_ROUTER_BACK))
+		return c->cause;
+	return cause;
+}
+
 static void put_targets(const struct mesh *m, size_t from, size_t to, cJSON *list)
 {
 	const struct mesh_cell *c = mesh_at(m, from, to);
@@ -234,12 +249,9 @@ static void put_targets(const struct mesh *m, size_t from, size_t to, cJSON *lis
 
 	for (size_t i = 0; c->row && i < x->ports.n; i++) {
 		int state = port_state_of_letter(c->row[i]);
-		int cause = port_cause_of_letter(c->row[x->ports.n + 1 + i]);
+		char cause = c->row[x->ports.n + 1 + i];
 		cJSON *t = json_push_object(list);
 
-		/* What its own rule dropped asked for no neighbour: the table is not full. */
-		if (cause == CAUSE_NEIGHBOURS && c->cause == CAUSE_OWN_FIREWALL)
-			cause = CAUSE_OWN_FIREWALL;
 		json_str(t, "from", m->nodes[from].name);
 		json_str(t, "to", x->name);
 		json_str(t, "address", addr_print(&x->addr, &at));
@@ -248,7 +260,7 @@ static void put_targets(const struct mesh *m, size_t from, size_t to, cJSON *lis
 		json_str(t, "state", port_state_name((enum port_state)state));
 		if (port_state_is_reached((enum port_state)state))
 			json_num(t, "ms", thousandths(c->ms));
-		json_str(t, "cause", port_cause_text((enum port_cause)cause));
+		json_str(t, "cause", port_cause_text(cause_of_port(c, cause)));
 	}
 }
 

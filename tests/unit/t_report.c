@@ -340,6 +340,8 @@ static void who_is_named_beside_it(void **state)
 		 -1},
 		{"cnn", "node1", "rank 1 (node10, 10.0.0.2) and rank 2 (node1) died", 2, NULL, 2},
 		{"cnn", "node1", "rank 1 (node", 12, "node1", 12},
+		{"cnn", "node1", "they wait for rank 1 (node1)", 1, NULL, -1},
+		{"cnn", "node1", "they wait for rank 12 (node1)", 1, NULL, 1},
 	};
 	AUTO(arena_done) struct arena a = {0};
 
