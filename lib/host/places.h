@@ -42,7 +42,8 @@ enum place {
 	PLACE_PROCESS, /* a name: under which this process may have it */
 	PLACE_LOADER,  /* a name: which the loader may find */
 };
-/* True: this is it. One that is no use (another processor's, damaged) is passed over. */
+/* True: this is it. One that is no use (another processor's, damaged) is passed over. @what lives
+ * as long as the call. */
 typedef bool place_fn(void *arg, enum place, const char *what);
 /* Asks @fn for one after the other. False: none was it. */
 bool places_search(const struct library_want *w, place_fn *fn, void *arg);

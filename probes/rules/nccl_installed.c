@@ -60,7 +60,7 @@ static bool read_version(void *arg, enum place place, const char *what)
 						    : loader_finds(&r->a, what);
 
 	r->version = path ? version_inside(path) : 0;
-	r->path = path;
+	r->path = path ? arena_strdup(&r->a, path) : NULL; /* the search does not keep it */
 	return r->version != 0;
 }
 
