@@ -8,14 +8,6 @@
 
 enum { NONE = -1, FAILED = 1, WELL = 0 };
 
-static bool has_any(const char *text, const char *const *words)
-{
-	for (size_t i = 0; words[i]; i++)
-		if (said_anyhow(text, words[i]))
-			return true;
-	return false;
-}
-
 /* MLPerf's harness: of the whole run, whichever rank says it. */
 static bool is_mlperf_well(const struct log_line *l)
 {
@@ -40,7 +32,7 @@ bool ending_is_whole(const struct log_line *l)
 		if (!p)
 			continue;
 		(void)snprintf(after, sizeof(after), "%.23s", p + strlen(ends[i]));
-		return !has_any(after, parts);
+		return !said_any_anyhow(after, parts);
 	}
 	return true;
 }
@@ -206,7 +198,8 @@ static bool is_praise(const char *text)
 					    "init",	  "rendezvous", "test",	    "started",
 					    "attempt",	  "retr",	NULL};
 
-	return has_any(text, words) && has_any(text, whole) && !has_any(text, parts);
+	return said_any_anyhow(text, words) && said_any_anyhow(text, whole) &&
+	       !said_any_anyhow(text, parts);
 }
 
 void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
@@ -236,7 +229,7 @@ void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
 		ended(e, line, l, &who, code, false);
 	} else if ((code = exit_code(l->body, &at)) != NONE) {
 		who = subject_of(l->body, at);
-		ended(e, line, l, &who, code, has_any(l->body, next));
+		ended(e, line, l, &who, code, said_any_anyhow(l->body, next));
 	} else if (is_mlperf_well(l)) {
 		ended(e, line, l, &who, WELL, true);
 		e->who = (struct log_who){.rank = -1, .local = -1};
@@ -253,7 +246,7 @@ bool ending_is_heal(const struct log_line *l)
 	static const char *const good[] = {"succeeded",	  "successful", " complete", "recovered",
 					   "reconnected", " connected", "worked",    NULL};
 
-	return has_any(l->body, good) && !has_any(l->body, bad);
+	return said_any_anyhow(l->body, good) && !said_any_anyhow(l->body, bad);
 }
 
 bool ending_names(const char *text, const char *name)

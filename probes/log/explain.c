@@ -18,6 +18,14 @@ struct cause *explain_find(struct explanation *x, const char *id)
 	return NULL;
 }
 
+bool explain_is_one_of(const struct cause *c, const char *const *ids)
+{
+	for (size_t i = 0; ids[i]; i++)
+		if (streq(c->sig->id, ids[i]))
+			return true;
+	return false;
+}
+
 const struct log_event *explain_event(const struct cause *c, const char *words)
 {
 	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)
@@ -165,10 +173,7 @@ static bool may_hang(const struct cause *c)
 					  "IF-007",  "IF-008",	"IF-020",  "PT-026",
 					  "HNG-001", "HNG-002", "HNG-007", NULL};
 
-	for (size_t i = 0; ids[i]; i++)
-		if (streq(c->sig->id, ids[i]))
-			return true;
-	return false;
+	return explain_is_one_of(c, ids);
 }
 
 /* Steps are counted, and are worth nothing until the end. */

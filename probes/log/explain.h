@@ -49,6 +49,8 @@ void explain(struct why *w, struct arena *a, struct explanation *ret);
 
 /* --- between explain.c and those who judge: kin.c, correlate.c, outlive.c ... ---------- */
 struct cause *explain_find(struct explanation *x, const char *id);
+/* Is it one of these, up to a NULL? */
+bool explain_is_one_of(const struct cause *c, const char *const *ids);
 /* The first line of the cause that has @words; NULL: none, or the job outlived it. */
 const struct log_event *explain_event(const struct cause *c, const char *words);
 /* The cause of that name, made where no line showed it. */

@@ -120,10 +120,8 @@ static bool fell_back(const struct why *w, const struct cause *c)
 {
 	static const char *const ids[] = {"EFA-001", "EFA-003", "EFA-006", "EFA-008", "EFA-009",
 					  "NET-004", "NET-006", "NET-007", NULL};
-	bool is_one = false;
+	bool is_one = explain_is_one_of(c, ids);
 
-	for (size_t i = 0; ids[i]; i++)
-		is_one |= streq(c->sig->id, ids[i]);
 	for (size_t i = 0; is_one && i < w->actors.v.n; i++) {
 		const struct actor *y = &w->actors.v.v[i];
 
@@ -266,9 +264,8 @@ static bool was_caught(const struct why *w, const struct cause *c)
 	static const char *const ids[] = {"DAT-001", "DAT-002", "DAT-006", "HUB-003", "LIB-003",
 					  "LIB-011", "PT-058",	"PT-141",  NULL};
 
-	for (size_t i = 0; ids[i]; i++)
-		if (streq(c->sig->id, ids[i]))
-			return w->progress.v[c->first->file].finish > c->first->line;
+	if (explain_is_one_of(c, ids))
+		return w->progress.v[c->first->file].finish > c->first->line;
 	return is_complaint(w, c) || (streq(c->sig->id, "APP-001") && !is_proven(w, c));
 }
 

@@ -63,14 +63,6 @@ static void containers(struct explanation *x)
 static const char *const missed[] = {"PT-013", "PT-004",  "PT-023",  "PT-099",	"PT-030",
 				     "IF-016", "CON-001", "CON-010", "APP-001", NULL};
 
-static bool is_of(const struct cause *c, const char *const *ids)
-{
-	for (size_t i = 0; ids[i]; i++)
-		if (streq(c->sig->id, ids[i]))
-			return true;
-	return false;
-}
-
 static bool is_broken_connection(const struct cause *c)
 {
 	static const char *const words[] = {"connection refused", "reset by peer", "closed by",
@@ -89,7 +81,7 @@ static bool is_told(const struct explanation *x)
 		const struct cause *c = &x->causes.v[i];
 
 		if (c->sig->tier == TIER_ROOT && !c->is_over && c->weight >= CONFIDENT &&
-		    !is_of(c, missed))
+		    !explain_is_one_of(c, missed))
 			return true;
 	}
 	return false;

@@ -76,3 +76,11 @@ const char *said_anyhow(const char *text, const char *words)
 			return p;
 	return NULL;
 }
+
+bool said_any_anyhow(const char *text, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		if (said_anyhow(text, words[i]))
+			return true;
+	return false;
+}

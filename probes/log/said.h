@@ -22,6 +22,8 @@ bool said_any(const char *p, size_t n, const char *const *words);
 /* strcasestr() of two letters and more, which for words and lines as short as these takes several
  * times as long. */
 const char *said_anyhow(const char *text, const char *words);
+/* Is one of @words, up to a NULL, so in it? */
+bool said_any_anyhow(const char *text, const char *const *words);
 /* Copies @from up to the first of @ends, cut to @size. */
 void said_word(char *out, size_t size, const char *from, const char *ends);
 

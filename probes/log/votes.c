@@ -8,14 +8,6 @@
 
 enum { NAMED = 4 /* of more it says how many there are */ };
 
-static bool says(const struct log_line *l, const char *const *words)
-{
-	for (size_t i = 0; words[i]; i++)
-		if (said_anyhow(l->body, words[i]))
-			return true;
-	return false;
-}
-
 /* "epoch 2", "Epoch: 2", "step=400"; -1: it names none. */
 static long number_in(const char *text)
 {
@@ -41,11 +33,11 @@ static enum vote_kind kind_of(const struct log_line *l)
 	static const char *const worse[] = {"no improvement", "not improve", "not better", NULL};
 	static const char *const better[] = {"new best", "improved", NULL};
 
-	if (says(l, stop))
+	if (said_any_anyhow(l->body, stop))
 		return VOTE_STOP;
-	if (says(l, worse))
+	if (said_any_anyhow(l->body, worse))
 		return VOTE_NOT_BETTER;
-	return says(l, better) ? VOTE_BETTER : VOTE_KINDS;
+	return said_any_anyhow(l->body, better) ? VOTE_BETTER : VOTE_KINDS;
 }
 
 void votes_hear(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)

@@ -18,13 +18,6 @@
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
-/* Up to 2.8 the code has one digit less: 2804 is 2.8.4. */
-static const char *version_of_nccl(struct arena *a, unsigned code)
-{
-	return arena_printf(a, "%u.%u.%u", code < 10000 ? code / 1000 : code / 10000,
-			    code < 10000 ? code / 100 % 10 : code / 100 % 100, code % 100);
-}
-
 static void software(struct arena *a, cJSON *o)
 {
 	unsigned nccl = nccl_installed();
@@ -35,7 +28,7 @@ static void software(struct arena *a, cJSON *o)
 		json_str(o, "kernel", u.release);
 	json_str(o, "driver", sysroot_line(a, "/sys/module/nvidia/version"));
 	if (nccl)
-		json_str(o, "nccl", version_of_nccl(a, nccl));
+		json_str(o, "nccl", nccl_version_text(a, nccl));
 }
 
 const char *facts_torch(struct arena *a) { return python_version_of(a, "torch"); }

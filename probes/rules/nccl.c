@@ -93,6 +93,13 @@ bool nccl_param_parse(const char *value, int64_t *ret)
 	return true;
 }
 
+const char *nccl_version_text(struct arena *a, unsigned code)
+{
+	unsigned unit = code < 10000 ? 1000 : 10000;
+
+	return arena_printf(a, "%u.%u.%u", code / unit, code / 100 % (unit / 100), code % 100);
+}
+
 int nccl_version_parse(const char *s, unsigned *ret)
 {
 	unsigned v[3] = {0}, n = 0;

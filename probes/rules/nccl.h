@@ -67,6 +67,8 @@ bool nccl_conf_line(const char *line, size_t n, struct arena *a, const char **re
 bool nccl_param_parse(const char *value, int64_t *ret);
 /* "2.28.9" or "22809" -> 22809. */
 int nccl_version_parse(const char *s, unsigned *ret) MUST_CHECK;
+/* 22809 -> "2.28.9"; up to 2.8 the code has one digit less: 2804 is 2.8.4. */
+const char *nccl_version_text(struct arena *a, unsigned code);
 /*
  * The version of the NCCL that PyTorch would load here (lib/host/places.h), found without
  * loading it; 0: there is none, or this is a recorded tree. Remembered.

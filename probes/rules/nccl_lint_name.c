@@ -15,17 +15,16 @@ static bool is_plain(const char *name)
 static bool is_passed_over(const struct lint *l, const struct setting *s,
 			   const struct nccl_known *k)
 {
-	unsigned version = nccl_version(l->in->nccl_version), other;
+	unsigned version = nccl_version(l->in->nccl_version);
 	bool is_gone = k->gone && version >= k->gone;
 	struct finding *f;
 
 	if (!is_gone && version >= k->since)
 		return false;
-	other = is_gone ? k->gone : k->since;
 	f = lint_find(l, "lint.name.release", s);
-	finding_set(f, ST_INFO, "is [%s], which NCCL %s %u.%u.%u does not look at", s->value,
-		    is_gone ? "since" : "before", other / (other < 10000 ? 1000 : 10000),
-		    other / 100 % (other < 10000 ? 10 : 100), other % 100);
+	finding_set(f, ST_INFO, "is [%s], which NCCL %s %s does not look at", s->value,
+		    is_gone ? "since" : "before",
+		    nccl_version_text(report_arena(l->r), is_gone ? k->gone : k->since));
 	report_add(l->r, f);
 	return true;
 }
