@@ -1,5 +1,6 @@
 #include "lib/net/addr.h"
 
+#include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 
 #include <arpa/inet.h>
@@ -88,6 +89,26 @@ int addr_parse(const char *s, union addr *ret)
 			return -1;
 	}
 	*ret = a;
+	return 0;
+}
+
+int addr_parse_range(const char *s, union addr *ret_net, unsigned *ret_bits)
+{
+	const size_t n = strcspn(s, "/");
+	uint64_t bits, most;
+	char host[65];
+
+	if (n >= sizeof(host))
+		return -1;
+	memcpy(host, s, n);
+	host[n] = '\0';
+	if (addr_parse(host, ret_net))
+		return -1;
+	most = ret_net->sa.sa_family == AF_INET6 ? 128 : 32;
+	bits = most;
+	if (s[n] && (parse_uint(s + n + 1, &bits) || bits > most))
+		return -1;
+	*ret_bits = (unsigned)bits;
 	return 0;
 }
 

@@ -33,6 +33,8 @@ struct addr_text {
 
 /* "10.0.0.1", "fd00::1", "fe80::1%eth0" (name or number); brackets allowed. -1: not an address. */
 int addr_parse(const char *s, union addr *ret) MUST_CHECK;
+/* "10.0.0.0/8"; without a prefix length the whole address. -1: not a range. */
+int addr_parse_range(const char *s, union addr *ret_net, unsigned *ret_bits) MUST_CHECK;
 /*
  * "HOST", "HOST:PORT", "[V6]", "[V6]:PORT", "V6": splits only. @ret_port 0: none. -1 when
  * malformed; a name takes letters, digits, ". _ -" and UTF-8, and does not begin with "-".

@@ -165,3 +165,29 @@ cJSON *json_parse(const char *text, size_t n, size_t max_depth, struct err *e)
 			end ? (size_t)(end - copy) : (size_t)0);
 	return v;
 }
+
+int json_each(const char *text, size_t n, size_t max_depth,
+	      bool (*take)(void *arg, const cJSON *doc), void *arg, size_t *ret_n, struct err *e)
+{
+	size_t span;
+
+	for (*ret_n = 0;; text += span, n -= span) {
+		bool goes_on;
+		cJSON *doc;
+
+		for (; n && memchr(" \t\r\n", *text, 4); text++)
+			n--;
+		if (!n)
+			return 0;
+		span = json_span(text, n, max_depth);
+		span = span ? span : n;
+		doc = json_parse(text, span, max_depth, e);
+		if (!doc)
+			return -1;
+		++*ret_n;
+		goes_on = take(arg, doc);
+		cJSON_Delete(doc);
+		if (!goes_on)
+			return 0;
+	}
+}

@@ -33,6 +33,11 @@ uint64_t json_get_count(const cJSON *object, const char *key, uint64_t otherwise
 size_t json_span(const char *text, size_t n, size_t max_depth);
 /* One document and nothing after it. The caller frees it with cJSON_Delete(). */
 cJSON *json_parse(const char *text, size_t n, size_t max_depth, struct err *e) MUST_CHECK;
+/* The documents of @text, one after the other; @take says with false that it wants no more.
+ * @ret_n: how many it got. */
+int json_each(const char *text, size_t n, size_t max_depth,
+	      bool (*take)(void *arg, const cJSON *doc), void *arg, size_t *ret_n,
+	      struct err *e) MUST_CHECK;
 
 /*
  * Writes a tree for people and programs: two blanks per level, what is short

@@ -24,14 +24,14 @@ static void put_open(const struct sg_training *t, const struct sg_pair *p, int p
 		     const char *key)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct sg_span all = {1, 65535};
-	span_list closed = {0}, open = {0};
+	struct port_span all = {1, 65535};
+	port_spans closed = {0}, open = {0};
 	struct sg_flow f = p->flow;
 
 	f.proto = proto;
 	sg_closed_ports(t->m, &f, SG_STAGES, all, &closed);
-	sg_spans_invert(&a, &closed, all, &open);
-	json_str(o, key, sg_spans_text(&a, &open));
+	port_spans_invert(&a, &closed, all, &open);
+	json_str(o, key, port_spans_text(&a, &open));
 }
 
 static void put_pair(const struct sg_training *t, const struct sg_pair *p, cJSON *o)

@@ -8,6 +8,7 @@
  * own packets have no IP address: only rules for all traffic that name a group
  * match them.
  */
+#include "lib/net/port_spans.h"
 #include "probes/secgroup/model.h"
 
 enum { SG_ALL_TRAFFIC = 253 }; /* a protocol nobody names: only "-1" lets it through */
@@ -42,18 +43,10 @@ bool sg_passes(const struct sg_model *m, const struct sg_flow *f, enum sg_stage 
 /* The first stage that does not, or SG_STAGES: the connection comes about. */
 enum sg_stage sg_stopped_at(const struct sg_model *m, const struct sg_flow *f);
 
-struct sg_span {
-	uint16_t first, last;
-};
-typedef LIST(struct sg_span) span_list;
 /* The ports of [first, last] at which @stage (SG_STAGES: any of them) stops @f; f->port is ignored.
  */
 void sg_closed_ports(const struct sg_model *m, const struct sg_flow *f, enum sg_stage stage,
-		     struct sg_span within, span_list *ret);
-/* "22,29500-29510", "all"; "" when there are none. */
-const char *sg_spans_text(struct arena *a, const span_list *l);
-/* What is left of @within. */
-void sg_spans_invert(struct arena *a, const span_list *l, struct sg_span within, span_list *ret);
+		     struct port_span within, port_spans *ret);
 
 /* The rule of these groups that would match a peer, were it in the range: for "why not". */
 bool sg_rule_covers(const struct sg_rule *r, int proto, uint16_t port);

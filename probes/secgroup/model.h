@@ -73,8 +73,6 @@ bool sg_node_has_group(const struct sg_node *n, const char *id);
 bool sg_node_has_efa(const struct sg_node *n);
 /* After so many seconds its silent TCP connections are forgotten; 0: not known. */
 unsigned sg_node_idle_s(const struct sg_model *m, const struct sg_node *n);
-/* "10.0.0.0/8"; without a prefix length the whole address. -1: it is none. */
-int sg_cidr_parse(const char *text, struct arena *a, union addr *ret_net, unsigned *ret_bits);
 
 /*
  * Adds what a document of describe-security-groups, -security-group-rules,
@@ -83,6 +81,7 @@ int sg_cidr_parse(const char *text, struct arena *a, union addr *ret_net, unsign
  * document at all.
  */
 void sg_model_add(struct sg_model *m, const cJSON *doc, bool *ret_known);
+enum { SG_DEPTH = 24 };
 /* The same for text: one document, or several one after the other. */
 int sg_model_read(struct sg_model *m, const char *text, size_t n, struct err *e) MUST_CHECK;
 

@@ -9,8 +9,6 @@
 #include "lib/report/json.h"
 #include "probes/secgroup/read.h"
 
-enum { DEPTH = 24 };
-
 static const char *word(struct sg_model *m, const cJSON *o, const char *key)
 {
 	const char *s = json_get_str(o, key);
@@ -64,21 +62,6 @@ static int protocol(const cJSON *o, const char *key)
 	return number(o, key, -2) <= 255 ? number(o, key, -2) : -2;
 }
 
-int sg_cidr_parse(const char *text, struct arena *a, union addr *ret_net, unsigned *ret_bits)
-{
-	size_t n = strcspn(text, "/");
-	uint64_t bits, most;
-
-	if (n > 64 || addr_parse(arena_strndup(a, text, n), ret_net))
-		return -1;
-	most = ret_net->sa.sa_family == AF_INET6 ? 128 : 32;
-	bits = most;
-	if (text[n] && (parse_uint(text + n + 1, &bits) || bits > most))
-		return -1;
-	*ret_bits = (unsigned)bits;
-	return 0;
-}
-
 static struct sg_group *group_make(struct sg_model *m, const char *id)
 {
 	struct sg_group *g = (struct sg_group *)sg_group_find(m, id);
@@ -109,7 +92,7 @@ static void add_rule(struct sg_model *m, struct sg_group *g, struct sg_rule r, e
 {
 	r.peer = peer;
 	r.peer_text = text;
-	if (text && (peer != SG_CIDR || !sg_cidr_parse(text, m->a, &r.net, &r.bits)))
+	if (text && (peer != SG_CIDR || !addr_parse_range(text, &r.net, &r.bits)))
 		*LIST_ADD(m->a, &g->rules) = r;
 }
 
@@ -187,7 +170,7 @@ static void read_entry(struct sg_model *m, struct sg_acl *acl, const cJSON *o)
 	size_t at = acl->entries.n;
 
 	cidr = cidr ? cidr : word(m, o, "Ipv6CidrBlock");
-	if (n < 0 || e.proto < -1 || !cidr || sg_cidr_parse(cidr, m->a, &e.net, &e.bits))
+	if (n < 0 || e.proto < -1 || !cidr || addr_parse_range(cidr, &e.net, &e.bits))
 		return;
 	(void)LIST_ADD(m->a, &acl->entries);
 	for (; at && acl->entries.v[at - 1].number > e.number; at--)
@@ -259,36 +242,25 @@ void sg_model_add(struct sg_model *m, const cJSON *doc, bool *ret_known)
 	}
 }
 
-/* aws prints YAML, a table or bare words where its configuration or AWS_DEFAULT_OUTPUT says so. */
-static int refuse(struct err *e, const char *why)
+struct reading {
+	struct sg_model *m;
+	bool known; /* the latest */
+};
+
+static bool take(void *arg, const cJSON *doc)
 {
-	if (why)
-		err_set(e, ERR_SYS, "%s", why);
-	return err_hint(e, "aws ec2 describe-security-groups --output json | portcheck --cloud "
-			   "--audit -   # without --query");
+	struct reading *r = arg;
+
+	sg_model_add(r->m, doc, &r->known);
+	return r->known;
 }
 
 int sg_model_read(struct sg_model *m, const char *text, size_t n, struct err *e)
 {
-	bool known = false, any = false;
-	size_t span;
-	cJSON *doc;
+	struct reading r = {.m = m};
+	size_t docs;
 
-	for (;; text += span, n -= span) {
-		for (; n && memchr(" \t\r\n", *text, 4); text++)
-			n--;
-		if (!n)
-			return any ? 0 : refuse(e, "nothing was read: did aws fail?");
-		span = json_span(text, n, DEPTH);
-		doc = json_parse(text, span ? span : n, DEPTH, e);
-		if (!doc)
-			return refuse(e, NULL);
-		sg_model_add(m, doc, &known);
-		cJSON_Delete(doc);
-		if (!known)
-			break;
-		any = true;
-		span = span ? span : n;
-	}
-	return refuse(e, "JSON, but not what aws ec2 describe-... prints");
+	if (json_each(text, n, SG_DEPTH, take, &r, &docs, e))
+		return -1;
+	return r.known ? 0 : err_set(e, ERR_SYS, "not what aws ec2 describe-... prints");
 }

@@ -72,7 +72,7 @@ static void say_acl(const struct sg_training *t, const struct sg_pair *p, enum s
 			mine->subnet, t->ask.ephemeral.first, t->ask.ephemeral.last);
 	else
 		finding_set(f, ST_FAIL, "TCP %s from %s to %s is not let %s %s",
-			    sg_spans_text(f->a, &p->closed[stage]), p->from->node->name,
+			    port_spans_text(f->a, &p->closed[stage]), p->from->node->name,
 			    p->to->node->name, is_egress ? "out of" : "into", mine->subnet);
 	finding_expect(f, "all traffic between the subnets of the cluster, both ways");
 	fix_acl(t, f, acl, is_egress, peer, proposed);

@@ -2,7 +2,7 @@
 #include "probes/secgroup/audit.h"
 #include "probes/secgroup/say.h"
 
-static bool covers_some_of(const struct sg_rule *r, struct sg_span ports)
+static bool covers_some_of(const struct sg_rule *r, struct port_span ports)
 {
 	return sg_rule_covers(r, SG_TCP, ports.first) ||
 	       (r->first > ports.first && r->first <= ports.last &&

@@ -10,7 +10,7 @@ static bool same(const struct sg_side *s, bool is_egress, const struct sg_class 
 
 static void spread(struct sg_side *s, const struct sg_pair *p)
 {
-	const span_list *closed = &p->closed[s->is_egress ? SG_EGRESS : SG_INGRESS];
+	const port_spans *closed = &p->closed[s->is_egress ? SG_EGRESS : SG_INGRESS];
 
 	if (closed->n && !s->closed.n) {
 		s->closed = *closed;

@@ -195,13 +195,13 @@ static enum sg_efa uses_efa(const struct sg_training *t, const struct sg_pair *p
 }
 
 /* Of the ports that training needs. */
-static span_list closed_at(const struct sg_training *t, const struct sg_flow *f,
-			   enum sg_stage stage)
+static port_spans closed_at(const struct sg_training *t, const struct sg_flow *f,
+			    enum sg_stage stage)
 {
 	uint16_t master = t->ask.master;
 	bool one = master >= t->ask.ephemeral.first && master <= t->ask.ephemeral.last;
-	const struct sg_span needs[] = {{master, master}, t->ask.ephemeral};
-	span_list closed = {0};
+	const struct port_span needs[] = {{master, master}, t->ask.ephemeral};
+	port_spans closed = {0};
 
 	for (size_t i = one; i < ARRAY_LEN(needs); i++)
 		sg_closed_ports(t->m, f, stage, needs[i], &closed);

@@ -16,7 +16,7 @@ enum sg_efa { SG_EFA_UNKNOWN, SG_EFA_YES, SG_EFA_NO };
 
 struct sg_ask {
 	uint16_t master;
-	struct sg_span ephemeral;
+	struct port_span ephemeral;
 	enum sg_efa efa; /* UNKNOWN: as the interfaces say */
 };
 
@@ -32,11 +32,11 @@ struct sg_class {
 /* From one class to another, or to another node of the same one. */
 struct sg_pair {
 	const struct sg_class *from, *to;
-	struct sg_flow flow;	     /* TCP between two of them */
-	bool is_ip;		     /* both have IP addresses */
-	span_list closed[SG_STAGES]; /* of the ports that training needs, whatever lists hold */
-	bool unread_out, unread_in;  /* and others are, unless a prefix list holds the peer */
-	bool all_out, all_in;	     /* any protocol passes the groups */
+	struct sg_flow flow;	      /* TCP between two of them */
+	bool is_ip;		      /* both have IP addresses */
+	port_spans closed[SG_STAGES]; /* of the ports that training needs, whatever lists hold */
+	bool unread_out, unread_in;   /* and others are, unless a prefix list holds the peer */
+	bool all_out, all_in;	      /* any protocol passes the groups */
 	bool efa_out, efa_in;
 	enum sg_efa efa;
 };
@@ -47,7 +47,7 @@ struct sg_side {
 	const struct sg_class *owner, *peer;
 	const struct sg_pair *pair; /* one where it is worst */
 	bool is_ip;
-	span_list closed;   /* of what training needs */
+	port_spans closed;  /* of what training needs */
 	bool unread;	    /* nothing is, if a prefix list holds the peer: nobody read it */
 	bool all, by_group; /* all traffic passes; it does by rules that name groups */
 	enum sg_efa efa;

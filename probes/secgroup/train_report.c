@@ -12,33 +12,25 @@ static const char *self_rule(struct arena *a, const struct sg_fix *fix)
 				      fix->is_egress ? "out to" : "in from", fix->peer);
 }
 
-static bool holds(const span_list *l, uint16_t port)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].first <= port && port <= l->v[i].last)
-			return true;
-	return false;
-}
-
 static void say_closed(const struct sg_training *t, const struct sg_side *s, struct finding *f)
 {
-	span_list closed = {0}, open = {0};
-	struct sg_span all = {1, 65535};
+	port_spans closed = {0}, open = {0};
+	struct port_span all = {1, 65535};
 	const char *opened, *verb = s->is_egress ? "leave to" : "enter from";
 
 	sg_closed_ports(t->m, &s->pair->flow, s->is_egress ? SG_EGRESS : SG_INGRESS, all, &closed);
-	sg_spans_invert(f->a, &closed, all, &open);
-	opened = sg_spans_text(f->a, &open);
-	if (holds(&open, t->ask.master))
+	port_spans_invert(f->a, &closed, all, &open);
+	opened = port_spans_text(f->a, &open);
+	if (port_spans_hold(&open, t->ask.master))
 		finding_set(
 			f, ST_FAIL,
 			"MASTER_PORT %u is open, but NCCL, Gloo and torch also connect to ports of "
 			"%u-%u, and TCP %s cannot %s the other nodes; open: %s",
 			t->ask.master, t->ask.ephemeral.first, t->ask.ephemeral.last,
-			sg_spans_text(f->a, &s->closed), verb, opened);
+			port_spans_text(f->a, &s->closed), verb, opened);
 	else
 		finding_set(f, ST_FAIL, "TCP %s cannot %s the other nodes: %s%s",
-			    sg_spans_text(f->a, &s->closed), verb,
+			    port_spans_text(f->a, &s->closed), verb,
 			    open.n ? "the rules only open "
 				   : "no rule matches their private addresses",
 			    opened);

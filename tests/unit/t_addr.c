@@ -271,6 +271,28 @@ static void t_subnet(void **state)
 	}
 }
 
+static void t_range(void **state)
+{
+	static const struct {
+		const char *text;
+		int bits; /* -1: no range */
+	} rows[] = {{"10.0.0.0/8", 8},	{"0.0.0.0/0", 0},  {"10.0.0.1", 32},
+		    {"fd00::/64", 64},	{"fd00::1", 128},  {"10.0.0.0/33", -1},
+		    {"fd00::/129", -1}, {"10.0.0.0/", -1}, {"10.0.0.0/8x", -1},
+		    {"/8", -1},		{"", -1},	   {"10.0.0.0/-1", -1},
+		    {"name/8", -1}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		union addr net;
+		unsigned bits = 0;
+
+		if (addr_parse_range(rows[i].text, &net, &bits) != (rows[i].bits < 0 ? -1 : 0) ||
+		    (rows[i].bits >= 0 && bits != (unsigned)rows[i].bits))
+			fail_msg("'%s': %u", rows[i].text, bits);
+	}
+}
+
 static void t_equal(void **state)
 {
 	union addr a = ip("fe80::1%lo"), b = ip("fe80::1"), c = ip("10.0.0.1"),
@@ -354,7 +376,7 @@ int main(void)
 		cmocka_unit_test(t_split),	     cmocka_unit_test(t_class),
 		cmocka_unit_test(t_subnet),	     cmocka_unit_test(t_equal),
 		cmocka_unit_test(t_digit_trap),	     cmocka_unit_test(t_own),
-		cmocka_unit_test(t_mistyped),
+		cmocka_unit_test(t_mistyped),	     cmocka_unit_test(t_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

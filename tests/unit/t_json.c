@@ -148,6 +148,34 @@ static void parses_within_bounds(void **state)
 	assert_int_equal(json_span("x{}", 3, 8), 0);
 }
 
+static bool count_to_two(void *arg, const cJSON *doc)
+{
+	(void)doc;
+	return ++*(int *)arg < 2;
+}
+
+static void several_documents(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc, seen;
+	} rows[] = {{"", 0, 0},	      {" \n", 0, 0},	  {"{}", 0, 1},	    {"{}\n[1]", 0, 2},
+		    {"{}{}{}", 0, 2}, {"{} junk", -1, 1}, {"{}\n[", -1, 1}, {"junk", -1, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err e = {0};
+		size_t n;
+		int seen = 0;
+
+		assert_int_equal(json_each(rows[i].text, strlen(rows[i].text), 8, count_to_two,
+					   &seen, &n, &e),
+				 rows[i].rc);
+		assert_int_equal(seen, rows[i].seen);
+		assert_int_equal(n, rows[i].seen);
+	}
+}
+
 #define HEAD "{\"windsock\":\"0.1.0\",\"schema\":1,\"command\":\"ifprobe\","
 #define FINDING                                                                                    \
 	"{\"check\":\"a.b\",\"status\":\"fail\",\"subject\":\"eth0\",\"host\":\"liar\",\"rank\":"  \
@@ -285,6 +313,7 @@ int main(void)
 		cmocka_unit_test(parses_within_bounds),
 		cmocka_unit_test(a_text_outlives_its_document),
 		cmocka_unit_test(whole_numbers_fit_or_are_not_there),
+		cmocka_unit_test(several_documents),
 		cmocka_unit_test(another_hosts_envelope),
 		cmocka_unit_test(refuses_what_is_too_big_or_deep),
 	};

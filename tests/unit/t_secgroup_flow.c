@@ -149,8 +149,8 @@ static void t_spans(void **state)
 	AUTO(arena_done) struct arena a = {0};
 	struct sg_node n = node_of(&a, "10.0.0.1", "s", "sg-1");
 	struct sg_flow f = {.from = &n, .to = &n, .src = n.addrs.v, .dst = n.addrs.v, .proto = 6};
-	span_list closed = {0}, open = {0};
-	struct sg_span all = {1, 65535};
+	port_spans closed = {0}, open = {0};
+	struct port_span all = {1, 65535};
 	struct sg_model m;
 
 	(void)state;
@@ -172,9 +172,9 @@ static void t_spans(void **state)
 			ANYWHERE)),
 		&m);
 	sg_closed_ports(&m, &f, SG_STAGES, all, &closed);
-	assert_string_equal(sg_spans_text(&a, &closed), "2-19,42-65534");
-	sg_spans_invert(&a, &closed, all, &open);
-	assert_string_equal(sg_spans_text(&a, &open), "1,20-41,65535");
+	assert_string_equal(port_spans_text(&a, &closed), "2-19,42-65534");
+	port_spans_invert(&a, &closed, all, &open);
+	assert_string_equal(port_spans_text(&a, &open), "1,20-41,65535");
 }
 
 int main(void)
