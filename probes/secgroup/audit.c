@@ -1,13 +1,10 @@
 #include "probes/secgroup/audit.h"
 
-#include "lib/core/file.h"
-#include "lib/core/units.h"
 #include "probes/secgroup/train.h"
 #include "probes/secgroup/verdict.h"
 
 #define AT(field) .off = offsetof(struct cloud_config, field)
 #define AUDIT_EC2 "EC2"
-enum { TEXT_MAX = 64 << 20 };
 static const char *const yes_no[] = {"yes", "no", NULL};
 
 const struct opt cloud_rows[CLOUD_NROWS] = {
@@ -22,14 +19,15 @@ const struct opt cloud_rows[CLOUD_NROWS] = {
 	 AT(audit),
 	 .if_bare = AUDIT_EC2,
 	 .complete = OPT_C_FILE,
-	 .help = "judge AWS's security groups for training: what EC2 says now, or what aws ec2 "
-		 "describe-security-groups printed into FILE (- is stdin)"},
+	 .help = "judge the cloud's rules for training: what EC2 says now, or what aws ec2 "
+		 "describe-security-groups, gcloud compute firewall-rules list or az network nsg "
+		 "list printed into FILE (- is stdin)"},
 	{.name = "group",
-	 .metavar = "SG-ID",
+	 .metavar = "GROUP",
 	 .type = OPT_LIST,
 	 AT(groups),
-	 .help = "the groups that are on the nodes; without it those of this instance, or of the "
-		 "nodes in FILE, or each group in it by itself"},
+	 .help = "what is on the nodes: AWS's group (sg-...), Google's network tag, Azure's group; "
+		 "without it those of this instance, or of the nodes in FILE, or each by itself"},
 	{.name = "efa",
 	 .metavar = "yes|no",
 	 .type = OPT_CHOICE,
@@ -62,6 +60,18 @@ static bool is_group_id(const char *s)
 	       !s[3 + strspn(s + 3, "0123456789abcdefghijklmnopqrstuvwxyz")];
 }
 
+int verdict_check_groups(const struct cloud_config *c, struct err *e)
+{
+	for (size_t i = 0; i < c->groups.n; i++)
+		if (!is_group_id(c->groups.v[i])) {
+			err_set(e, ERR_USAGE, "'%.80s' is not the id of a security group",
+				c->groups.v[i]);
+			return err_hint(e, "they look like sg-0123456789abcdef0: aws ec2 "
+					   "describe-security-groups --output table");
+		}
+	return 0;
+}
+
 static int check_options(const struct cloud_config *c, const str_list *files, struct err *e)
 {
 	const struct opt_need only[] = {
@@ -82,14 +92,7 @@ int cloud_prepare(struct cloud_config *c, str_list *operands, struct arena *a, s
 		*LIST_ADD(a, operands) = c->audit;
 	if (check_options(c, operands, e))
 		return -1;
-	for (size_t i = 0; i < c->groups.n; i++)
-		if (!is_group_id(c->groups.v[i])) {
-			err_set(e, ERR_USAGE, "'%.80s' is not the id of a security group",
-				c->groups.v[i]);
-			return err_hint(e, "they look like sg-0123456789abcdef0: aws ec2 "
-					   "describe-security-groups --output table");
-		}
-	return 0;
+	return operands->n ? 0 : verdict_check_groups(c, e);
 }
 
 /* --- the judgement, wherever the rules came from -------------------------------------- */
@@ -137,41 +140,19 @@ void verdict_report(const struct cloud_run *q, const struct sg_training *t)
 		sg_train_data(t, report_data(q->r));
 }
 
-int cloud_audit_files(const struct cloud_run *q, struct err *e)
-{
-	struct sg_model m = {.a = q->a};
-	struct sg_training t;
-	struct err why = {0};
-
-	for (size_t i = 0; i < q->files->n; i++) {
-		const char *path = q->files->v[i];
-		char *text;
-		size_t n;
-
-		if (file_read_given(path, TEXT_MAX, q->deadline_ns, q->a, &text, &n, e))
-			return -1;
-		if (sg_model_read(&m, text, n, &why)) {
-			err_set(e, ERR_SYS, "%.200s: %.250s", file_said(path), why.msg);
-			return err_hint(e, "%s", why.hint);
-		}
-	}
-	if (verdict_has_no_nodes(q, &m))
-		return verdict_alone(q, &m, e);
-	if (verdict_train(q, &m, &q->c->groups, &t, e))
-		return -1;
-	verdict_report(q, &t);
-	return 0;
-}
-
 /* Somebody on another cloud who names groups means AWS's all the same. */
 static int is_auditable(const struct cloud_run *q, const struct cloud *here, struct err *e)
 {
 	if (!here->provider || streq(here->provider, "aws") || q->c->groups.n)
 		return 0;
-	err_set(e, ERR_ABSENT, "--audit judges AWS's security groups, and this machine is on %s",
+	err_set(e, ERR_ABSENT,
+		"--audit asks EC2 only, and this machine is on %s: of others it reads "
+		"what their command printed",
 		here->provider);
-	return err_hint(e, "portcheck HOST finds out by asking the ports; for groups elsewhere: "
-			   "--audit FILE, or --group sg-...");
+	return err_hint(e, "%s | portcheck --cloud --audit -   # or ask the ports: portcheck HOST",
+			streq(here->provider, "gcp")
+				? "gcloud compute firewall-rules list --format=json"
+				: "az network nsg list --output json");
 }
 
 int cloud_run(const struct cloud_run *q, struct err *e)

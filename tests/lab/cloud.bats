@@ -124,7 +124,7 @@ cloud.alone sg-0456 warn" ]
 @test "what is no such document is our trouble or the line that was typed, not the cluster's" {
     echo '{"Vpcs": []}' >"$BATS_TEST_TMPDIR/x"
     audit 3 "$BATS_TEST_TMPDIR/x"
-    [[ $stderr == *"not what aws ec2 describe-... prints"* ]]
+    [[ $stderr == *"nothing that aws ec2 describe-..., gcloud compute"* ]]
     audit 2 /no/such/file
     audit 2 "$BATS_TEST_TMPDIR"
     audit 3 - --deadline 300ms < <(sleep 2)

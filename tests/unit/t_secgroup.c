@@ -359,9 +359,6 @@ static void t_bad_documents(void **state)
 
 		if (!sg_model_read(&m, text, strlen(text), &err))
 			fail_msg("'%s' was taken", texts[i]);
-		if (!strstr(err.hint, "--output json | portcheck --cloud --audit -"))
-			fail_msg("'%s': hint [%s]", texts[i], err.hint);
-		assert_int_equal(strstr(err.msg, "nothing was read") != NULL, i < 2);
 	}
 }
 

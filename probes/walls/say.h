@@ -1,0 +1,11 @@
+#ifndef PROBES_WALLS_SAY_H
+#define PROBES_WALLS_SAY_H
+/* Private to probes/walls/. */
+#include "probes/walls/train.h"
+
+/* Either may be NULL. */
+bool walls_same(const char *x, const char *y);
+/* cloud.network: machines that no network has in common. */
+void walls_say_apart(const struct walls_training *t, struct report *r);
+
+#endif

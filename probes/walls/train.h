@@ -1,0 +1,74 @@
+#ifndef PROBES_WALLS_TRAIN_H
+#define PROBES_WALLS_TRAIN_H
+/*
+ * Is that enough for a training cluster? Between any two nodes of one network,
+ * both ways, over private addresses: MASTER_PORT, and every port that the
+ * kernel may hand out, because NCCL, Gloo and torch listen on those.
+ *
+ * Nodes that the rules cannot tell apart are judged once (a class), and what one
+ * wall does to several pairs for the same reason is one case.
+ */
+#include "lib/report/report.h"
+#include "probes/walls/pass.h"
+
+struct walls_needs {
+	uint16_t master;
+	struct port_span ephemeral;
+};
+
+struct wall_class {
+	const struct wall_node *node; /* the first of them */
+	LIST(const struct wall_node *) nodes;
+	const char *unknown; /* a wall of them that is not described, or NULL */
+};
+struct wall_pair {
+	const struct wall_class *from, *to;
+	struct wall_flow flow;	/* TCP between two of them */
+	const char *stopped_by; /* "egress" or "ingress" of a wall; NULL: by none */
+};
+/* What a wall does to those behind it, one way. */
+struct wall_case {
+	const struct wall *wall;
+	bool is_egress;
+	const struct wall_pair *pair; /* one of them */
+	size_t pairs;
+	port_spans closed;	      /* of what training needs */
+	const struct wall_rule *rule; /* that closes it, or NULL: none opens it */
+	bool udp, icmp;		      /* pass, too */
+};
+
+struct walls_training {
+	const struct walls *w;
+	struct walls_needs needs;
+	LIST(struct wall_class) classes;
+	LIST(struct wall_pair) pairs;
+	LIST(struct wall_case) cases;
+	size_t bare; /* pairs with a node that no wall stands before: all passes there */
+};
+
+/* @groups: network tags, groups or accounts; nodes without any of them do not count. None: all. */
+int walls_train(struct walls *w, const struct walls_needs *needs, const str_list *groups,
+		struct walls_training *ret, struct err *e) MUST_CHECK;
+/* Is something closed that training needs? */
+bool walls_train_stops(const struct walls_training *t);
+bool walls_train_is_known(const struct walls_training *t);
+/* Findings cloud.*; with the lines that mend it. */
+void walls_train_report(const struct walls_training *t, struct report *r);
+void walls_train_data(const struct walls_training *t, cJSON *data);
+
+/*
+ * Nodes of which nobody said who carries what, from the labels that the rules
+ * name: in each network one without any and one with each; of Azure one behind
+ * each group alone. @groups: those and no others.
+ */
+void walls_imagine(const struct walls *w, const str_list *groups, struct arena *a,
+		   struct wall_node **ret, size_t *ret_n);
+
+/* The lines that open what @c closes; the second, if it is not NULL, comes after the first. */
+struct wall_mend {
+	const char *first, *then;
+};
+struct wall_mend walls_mend(const struct walls_training *t, const struct wall_case *c,
+			    struct arena *a);
+
+#endif
