@@ -4,7 +4,7 @@
 #include "probes/secgroup/verdict.h"
 #include "probes/walls/train.h"
 
-enum { TEXT_MAX = 64 << 20, DEPTH = SG_DEPTH };
+enum { TEXT_MAX = 64 << 20, DEPTH = 24 };
 
 struct documents {
 	struct sg_model ec2;

@@ -81,8 +81,5 @@ unsigned sg_node_idle_s(const struct sg_model *m, const struct sg_node *n);
  * document at all.
  */
 void sg_model_add(struct sg_model *m, const cJSON *doc, bool *ret_known);
-enum { SG_DEPTH = 24 };
-/* The same for text: one document, or several one after the other. */
-int sg_model_read(struct sg_model *m, const char *text, size_t n, struct err *e) MUST_CHECK;
 
 #endif

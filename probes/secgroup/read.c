@@ -241,26 +241,3 @@ void sg_model_add(struct sg_model *m, const cJSON *doc, bool *ret_known)
 			lists[i].read(m, one);
 	}
 }
-
-struct reading {
-	struct sg_model *m;
-	bool known; /* the latest */
-};
-
-static bool take(void *arg, const cJSON *doc)
-{
-	struct reading *r = arg;
-
-	sg_model_add(r->m, doc, &r->known);
-	return r->known;
-}
-
-int sg_model_read(struct sg_model *m, const char *text, size_t n, struct err *e)
-{
-	struct reading r = {.m = m};
-	size_t docs;
-
-	if (json_each(text, n, SG_DEPTH, take, &r, &docs, e))
-		return -1;
-	return r.known ? 0 : err_set(e, ERR_SYS, "not what aws ec2 describe-... prints");
-}

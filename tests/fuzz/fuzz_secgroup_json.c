@@ -1,5 +1,6 @@
 /* What `aws ec2 describe-*` printed: read, judged and reported. Whatever it says, a command that is
  * proposed has nothing in it that a shell would take for more than words. */
+#include "lib/report/json.h"
 #include "probes/secgroup/train.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,6 +19,14 @@ static void check_line(struct arena *a, const struct sg_fix *f)
 		abort();
 }
 
+static bool take(void *arg, const cJSON *doc)
+{
+	bool known;
+
+	sg_model_add(arg, doc, &known);
+	return known;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct sg_ask ask = {.master = 29500, .ephemeral = {32768, 60999}};
@@ -28,8 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = {0};
 	str_list on = {0}; /* without nodes: the groups of one that is made up */
 	cJSON *data_of;
+	size_t n;
 
-	if (size > 20000 || sg_model_read(&m, text, size, &e))
+	if (size > 20000 || json_each(text, size, 24, take, &m, &n, &e))
 		return 0;
 	for (size_t i = 0; i < m.groups.n && !m.nodes.n; i++)
 		*LIST_ADD(&a, &on) = m.groups.v[i].id;

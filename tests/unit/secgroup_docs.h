@@ -1,6 +1,7 @@
 #ifndef TESTS_UNIT_SECGROUP_DOCS_H
 #define TESTS_UNIT_SECGROUP_DOCS_H
 /* Small documents as `aws ec2 describe-*` prints them, for the tests of probes/secgroup. */
+#include "lib/report/json.h"
 #include "probes/secgroup/say.h"
 
 #include <setjmp.h>
@@ -58,11 +59,21 @@ static char *quoted(struct arena *a, const char *text)
 	return copy;
 }
 
+static bool take_doc(void *arg, const cJSON *doc)
+{
+	bool known;
+
+	sg_model_add(arg, doc, &known);
+	return known;
+}
+
 static void read_model(struct arena *a, const char *text, struct sg_model *m)
 {
+	size_t n;
+
 	*m = (struct sg_model){.a = a};
 	text = quoted(a, text);
-	if (sg_model_read(m, text, strlen(text), &docs_err))
+	if (json_each(text, strlen(text), 24, take_doc, m, &n, &docs_err))
 		fail_msg("%s in %s", docs_err.msg, text);
 }
 

@@ -337,31 +337,6 @@ static void t_many_nodes(void **state)
 
 /* --- what is not such a document ------------------------------------------------------------ */
 
-static void t_bad_documents(void **state)
-{
-	static const char *const texts[] = {"",
-					    "\n",
-					    "{}",
-					    "[]",
-					    "<xml/>",
-					    "SecurityGroups:\n- GroupId: sg-1\n",
-					    "SECURITYGROUPS\tdefault\tsg-1\n",
-					    "{'SecurityGroups':[",
-					    "7",
-					    "{'Reservations':[]} junk",
-					    "{'Vpcs':[]}"};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		AUTO(arena_done) struct arena a = {0};
-		struct sg_model m = {.a = &a};
-		const char *text = quoted(&a, texts[i]);
-
-		if (!sg_model_read(&m, text, strlen(text), &err))
-			fail_msg("'%s' was taken", texts[i]);
-	}
-}
-
 static void t_odd_members(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -426,8 +401,7 @@ int main(void)
 		cmocka_unit_test(t_judgement),		cmocka_unit_test(t_brief),
 		cmocka_unit_test(t_fix_lines),		cmocka_unit_test(t_group_of_the_cluster),
 		cmocka_unit_test(t_two_kinds_of_nodes), cmocka_unit_test(t_many_nodes),
-		cmocka_unit_test(t_bad_documents),	cmocka_unit_test(t_odd_members),
-		cmocka_unit_test(t_who_carries_them),
+		cmocka_unit_test(t_odd_members),	cmocka_unit_test(t_who_carries_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
