@@ -140,6 +140,16 @@ void verdict_report(const struct cloud_run *q, const struct sg_training *t)
 		sg_train_data(t, report_data(q->r));
 }
 
+const char *cloud_audit_line(const char *provider)
+{
+	if (streq(provider, "gcp"))
+		return "gcloud compute firewall-rules list --format=json | portcheck --cloud "
+		       "--audit -";
+	if (streq(provider, "azure"))
+		return "az network nsg list --output json | portcheck --cloud --audit -";
+	return "aws ec2 describe-security-groups --output json | portcheck --cloud --audit -";
+}
+
 /* Somebody on another cloud who names groups means AWS's all the same. */
 static int is_auditable(const struct cloud_run *q, const struct cloud *here, struct err *e)
 {
@@ -149,10 +159,8 @@ static int is_auditable(const struct cloud_run *q, const struct cloud *here, str
 		"--audit asks EC2 only, and this machine is on %s: of others it reads "
 		"what their command printed",
 		here->provider);
-	return err_hint(e, "%s | portcheck --cloud --audit -   # or ask the ports: portcheck HOST",
-			streq(here->provider, "gcp")
-				? "gcloud compute firewall-rules list --format=json"
-				: "az network nsg list --output json");
+	return err_hint(e, "%s   # or ask the ports: portcheck HOST",
+			cloud_audit_line(here->provider));
 }
 
 int cloud_run(const struct cloud_run *q, struct err *e)

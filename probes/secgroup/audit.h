@@ -37,6 +37,9 @@ int cloud_prepare(struct cloud_config *c, str_list *operands, struct arena *a,
 		  struct err *e) MUST_CHECK;
 int cloud_run(const struct cloud_run *q, struct err *e) MUST_CHECK;
 
+/* What lists the rules of a cloud ("gcp") where its command works, and has them judged. */
+const char *cloud_audit_line(const char *provider);
+
 /* Its parts. */
 int cloud_identity(const struct cloud_run *q, struct cloud *ret, struct err *e) MUST_CHECK;
 void cloud_identity_report(const struct cloud_run *q, const struct cloud *c);

@@ -60,6 +60,18 @@ static void judge_groups(struct cloud_beside *b, const struct cloud_run *q, cons
 	report_add(q->r, f);
 }
 
+/* Their rules stand nowhere in what the metadata service says, and asking needs a key that it does
+ * not lend to most machines. */
+static void say_how(const struct cloud_beside *b, const struct cloud_run *q)
+{
+	struct finding *f = report_find(q->r, "cloud.rules", b->cloud.provider);
+
+	finding_set(f, ST_INFO,
+		    "what the cloud's own firewall lets pass between nodes was not looked at");
+	finding_fix(f, "%s   # where that command works", cloud_audit_line(b->cloud.provider));
+	report_add(q->r, f);
+}
+
 void cloud_beside_report(struct cloud_beside *b, const struct cloud_run *q)
 {
 	str_list groups = {0};
@@ -71,4 +83,6 @@ void cloud_beside_report(struct cloud_beside *b, const struct cloud_run *q)
 	cloud_groups_of(q->a, &b->cloud, &groups);
 	if (groups.n)
 		judge_groups(b, q, &groups);
+	else if (!streq(b->cloud.provider, "aws"))
+		say_how(b, q);
 }

@@ -38,14 +38,13 @@ static bool take(void *arg, const cJSON *doc)
 static int refuse(const struct documents *d, struct err *e)
 {
 	if (d->walls.cloud == WALLS_GCP)
-		return err_hint(e, "gcloud compute firewall-rules list --format=json | portcheck "
-				   "--cloud --audit -");
+		return err_hint(e, "%s", cloud_audit_line("gcp"));
 	if (d->walls.cloud == WALLS_AZURE)
-		return err_hint(e,
-				"az network nsg list --output json | portcheck --cloud --audit -");
-	return err_hint(e, "aws ec2 describe-security-groups --output json | portcheck --cloud "
-			   "--audit -   # without --query; or gcloud compute firewall-rules list "
-			   "--format=json; or az network nsg list");
+		return err_hint(e, "%s", cloud_audit_line("azure"));
+	return err_hint(e,
+			"%s   # without --query; or gcloud compute firewall-rules list "
+			"--format=json; or az network nsg list",
+			cloud_audit_line("aws"));
 }
 
 static int read_one(const struct cloud_run *q, const char *path, struct documents *d, struct err *e)

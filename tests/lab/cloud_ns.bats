@@ -121,7 +121,9 @@ quickest() { # MS ARGS-OF-on...: the best of five, or the first that took less; 
     on node "$GCP" 0 --cloud --json
     [ "$(jq -c '.data.cloud.interfaces[0] | [.mac, .addresses[0]]' <<<"$output")" = '["42:01:0a:80:00:02","10.128.0.2"]' ]
     on node "$GCP" 4 --cloud --audit
-    [[ $stderr == *"--audit asks EC2 only, and this machine is on gcp"* ]]
+    [[ $stderr == *"--audit asks EC2 only, and this machine is on gcp"*"gcloud compute firewall-rules list --format=json | portcheck --cloud --audit -"* ]]
+    on node "$GCP" 0
+    [[ $output == *"info  cloud.rules"*"-> gcloud compute firewall-rules list --format=json | portcheck --cloud --audit -"* ]]
     stop
     imds azure
     on node "$AZURE" 0 --cloud
