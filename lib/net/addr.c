@@ -303,6 +303,23 @@ bool addr_in_subnet(const union addr *a, const union addr *net, unsigned prefix)
 	return xbits && xbits == ybits && prefix <= xbits && same_prefix(xb, yb, prefix);
 }
 
+static bool fits_a_cluster(const union addr *net, unsigned prefix)
+{
+	enum addr_class c = addr_class(net);
+
+	if (!prefix)
+		return net->sa.sa_family == AF_INET;
+	return (c == ADDR_PRIVATE || c == ADDR_SHARED) &&
+	       prefix <= (net->sa.sa_family == AF_INET6 ? 64u : 28u);
+}
+
+bool addr_could_be_in(const union addr *a, const union addr *net, unsigned prefix)
+{
+	if (!a)
+		return fits_a_cluster(net, prefix);
+	return a->sa.sa_family == net->sa.sa_family && addr_in_subnet(a, net, prefix);
+}
+
 union addr addr_network(const union addr *a, unsigned prefix)
 {
 	union addr net = *a;

@@ -54,6 +54,9 @@ const char *addr_ip_command(int family);
 union addr addr_unmapped(const union addr *a);
 bool addr_equal(const union addr *a, const union addr *b); /* address and scope, not port */
 bool addr_in_subnet(const union addr *a, const union addr *net, unsigned prefix);
+/* The same of an address that is not known (NULL), some private one of a cluster: of a range that a
+ * cluster fits in, it is assumed to be in there. */
+bool addr_could_be_in(const union addr *a, const union addr *net, unsigned prefix);
 /* The network of @a: host bits cleared. */
 union addr addr_network(const union addr *a, unsigned prefix);
 socklen_t addr_len(const union addr *a);

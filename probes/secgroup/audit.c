@@ -102,8 +102,7 @@ int verdict_train(const struct cloud_run *q, struct sg_model *m, const str_list 
 {
 	const char *efa = q->c->efa;
 	struct sg_ask ask = {
-		.master = q->master,
-		.ephemeral = {q->first, q->last},
+		.ports = {q->master, {q->first, q->last}},
 		.efa = !efa		   ? SG_EFA_UNKNOWN
 		       : streq(efa, "yes") ? SG_EFA_YES
 					   : SG_EFA_NO,

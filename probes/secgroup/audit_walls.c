@@ -4,14 +4,14 @@
 
 enum { MOST_SAID = 16 }; /* of those that let nothing through */
 
-static struct walls_needs needs(const struct cloud_run *q)
+static struct port_needs needs(const struct cloud_run *q)
 {
-	return (struct walls_needs){.master = q->master, .ephemeral = {q->first, q->last}};
+	return (struct port_needs){q->master, {q->first, q->last}};
 }
 
 static int judge(const struct cloud_run *q, struct walls *w, const str_list *groups, struct err *e)
 {
-	const struct walls_needs n = needs(q);
+	const struct port_needs n = needs(q);
 	struct walls_training t;
 	size_t nodes = 0;
 
@@ -44,7 +44,7 @@ typedef LIST(struct alone) alone_list;
 static int try(const struct cloud_run *q, const struct walls *w, const struct wall_node *n,
 	       struct alone *ret, struct err *e)
 {
-	const struct walls_needs what = needs(q);
+	const struct port_needs what = needs(q);
 	const str_list all = {0};
 
 	*ret = (struct alone){.node = n, .walls = ARENA_NEW(q->a, struct walls)};

@@ -21,27 +21,6 @@ bool sg_rule_covers(const struct sg_rule *r, int proto, uint16_t port)
 	return reaches(r->proto, r->first, r->last, proto, port);
 }
 
-/*
- * An address that is not known is some private one, of IPv4 where all of them are in
- * the range: of a range that a cluster fits in, it is assumed to be in there.
- */
-static bool may_hold_a_cluster(const union addr *net, unsigned bits)
-{
-	enum addr_class c = addr_class(net);
-
-	if (!bits)
-		return net->sa.sa_family == AF_INET;
-	return (c == ADDR_PRIVATE || c == ADDR_SHARED) &&
-	       bits <= (net->sa.sa_family == AF_INET6 ? 64u : 28u);
-}
-
-static bool in_range(const union addr *at, const union addr *net, unsigned bits)
-{
-	if (!at)
-		return may_hold_a_cluster(net, bits);
-	return at->sa.sa_family == net->sa.sa_family && addr_in_subnet(at, net, bits);
-}
-
 static bool is_private_of(const struct sg_node *n, const union addr *at)
 {
 	if (!at)
@@ -57,7 +36,7 @@ static bool rule_means(const struct sg_rule *r, const struct sg_flow *f, const s
 {
 	switch (r->peer) {
 	case SG_CIDR:
-		return !f->is_efa && in_range(at, &r->net, r->bits);
+		return !f->is_efa && addr_could_be_in(at, &r->net, r->bits);
 	case SG_PREFIX_LIST:
 		return !f->is_efa && f->trusts_lists;
 	case SG_GROUP:
@@ -101,7 +80,7 @@ static bool acl_passes(const struct sg_acl *acl, bool is_egress, const union add
 	for (size_t i = 0; i < acl->entries.n; i++) {
 		const struct sg_acl_entry *e = &acl->entries.v[i];
 
-		if (e->is_egress == is_egress && in_range(peer, &e->net, e->bits) &&
+		if (e->is_egress == is_egress && addr_could_be_in(peer, &e->net, e->bits) &&
 		    reaches(e->proto, e->first, e->last, proto, port))
 			return e->is_allow;
 	}

@@ -69,7 +69,7 @@ static void say_acl(const struct sg_training *t, const struct sg_pair *p, enum s
 			"answers from %s to %s are not let %s %s: a network ACL is not stateful, "
 			"and answers go to any port of %u-%u",
 			p->to->node->name, p->from->node->name, is_egress ? "out of" : "into",
-			mine->subnet, t->ask.ephemeral.first, t->ask.ephemeral.last);
+			mine->subnet, t->ask.ports.ephemeral.first, t->ask.ports.ephemeral.last);
 	else
 		finding_set(f, ST_FAIL, "TCP %s from %s to %s is not let %s %s",
 			    port_spans_text(f->a, &p->closed[stage]), p->from->node->name,

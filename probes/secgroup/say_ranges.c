@@ -11,7 +11,8 @@ static bool covers_some_of(const struct sg_rule *r, struct port_span ports)
 
 static bool covers_training(const struct sg_training *t, const struct sg_rule *r)
 {
-	return sg_rule_covers(r, SG_TCP, t->ask.master) || covers_some_of(r, t->ask.ephemeral);
+	return sg_rule_covers(r, SG_TCP, t->ask.ports.master) ||
+	       covers_some_of(r, t->ask.ports.ephemeral);
 }
 
 void sg_side_lists(const struct sg_training *t, const struct sg_side *s, str_list *ret)

@@ -172,8 +172,8 @@ static bool flow_between(const struct sg_training *t, const struct sg_pair *p, s
 	*ret = (struct sg_flow){.from = from,
 				.to = to,
 				.proto = SG_TCP,
-				.first = t->ask.ephemeral.first,
-				.last = t->ask.ephemeral.last};
+				.first = t->ask.ports.ephemeral.first,
+				.last = t->ask.ports.ephemeral.last};
 	if (!from->addrs.n && !to->addrs.n) /* not known, unless they can have none */
 		return !(from->kind && streq(from->kind, "efa-only"));
 	for (size_t i = 0; i < from->addrs.n && !ret->dst; i++) {
@@ -198,12 +198,11 @@ static enum sg_efa uses_efa(const struct sg_training *t, const struct sg_pair *p
 static port_spans closed_at(const struct sg_training *t, const struct sg_flow *f,
 			    enum sg_stage stage)
 {
-	uint16_t master = t->ask.master;
-	bool one = master >= t->ask.ephemeral.first && master <= t->ask.ephemeral.last;
-	const struct port_span needs[] = {{master, master}, t->ask.ephemeral};
+	struct port_span needs[2];
+	size_t n = port_needs_spans(&t->ask.ports, needs);
 	port_spans closed = {0};
 
-	for (size_t i = one; i < ARRAY_LEN(needs); i++)
+	for (size_t i = 0; i < n; i++)
 		sg_closed_ports(t->m, f, stage, needs[i], &closed);
 	return closed;
 }

@@ -11,12 +11,12 @@
  */
 #include "lib/report/report.h"
 #include "probes/secgroup/judge.h"
+#include "probes/secgroup/needs.h"
 
 enum sg_efa { SG_EFA_UNKNOWN, SG_EFA_YES, SG_EFA_NO };
 
 struct sg_ask {
-	uint16_t master;
-	struct port_span ephemeral;
+	struct port_needs ports;
 	enum sg_efa efa; /* UNKNOWN: as the interfaces say */
 };
 

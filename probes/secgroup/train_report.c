@@ -16,24 +16,16 @@ static void say_closed(const struct sg_training *t, const struct sg_side *s, str
 {
 	port_spans closed = {0}, open = {0};
 	struct port_span all = {1, 65535};
-	const char *opened, *verb = s->is_egress ? "leave to" : "enter from";
+	const char *opened, *why, *verb = s->is_egress ? "leave to" : "enter from";
 
 	sg_closed_ports(t->m, &s->pair->flow, s->is_egress ? SG_EGRESS : SG_INGRESS, all, &closed);
 	port_spans_invert(f->a, &closed, all, &open);
 	opened = port_spans_text(f->a, &open);
-	if (port_spans_hold(&open, t->ask.master))
-		finding_set(
-			f, ST_FAIL,
-			"MASTER_PORT %u is open, but NCCL, Gloo and torch also connect to ports of "
-			"%u-%u, and TCP %s cannot %s the other nodes; open: %s",
-			t->ask.master, t->ask.ephemeral.first, t->ask.ephemeral.last,
-			port_spans_text(f->a, &s->closed), verb, opened);
-	else
-		finding_set(f, ST_FAIL, "TCP %s cannot %s the other nodes: %s%s",
-			    port_spans_text(f->a, &s->closed), verb,
-			    open.n ? "the rules only open "
-				   : "no rule matches their private addresses",
-			    opened);
+	why = port_spans_hold(&open, t->ask.ports.master) ? "; open: "
+	      : open.n					  ? ": the rules only open "
+		       : ": no rule matches their private addresses";
+	finding_set(f, ST_FAIL, "%s%s%s",
+		    port_needs_closed(f->a, &t->ask.ports, &s->closed, &open, verb), why, opened);
 }
 
 /* A warning, not a check left out: beside the other direction that passes, this would be a PASS. */

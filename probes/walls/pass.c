@@ -1,24 +1,5 @@
 #include "probes/walls/pass.h"
 
-/* An address that is not known is some private one: of a range that a cluster fits in, it is
- * assumed to be in there. */
-static bool may_hold_a_cluster(const struct wall_range *r)
-{
-	enum addr_class c = addr_class(&r->net);
-
-	if (!r->bits)
-		return r->net.sa.sa_family == AF_INET;
-	return (c == ADDR_PRIVATE || c == ADDR_SHARED) &&
-	       r->bits <= (r->net.sa.sa_family == AF_INET6 ? 64u : 28u);
-}
-
-static bool is_in(const union addr *at, const struct wall_range *r)
-{
-	if (!at)
-		return may_hold_a_cluster(r);
-	return at->sa.sa_family == r->net.sa.sa_family && addr_in_subnet(at, &r->net, r->bits);
-}
-
 static bool has_any(const struct wall_node *n, const str_list *labels)
 {
 	for (size_t i = 0; i < labels->n; i++)
@@ -32,7 +13,7 @@ bool wall_whom_is(const struct wall_whom *who, const struct wall_node *n, const 
 	if (who->is_all || who->is_network || has_any(n, &who->labels))
 		return true;
 	for (size_t i = 0; i < who->ranges.n; i++)
-		if (is_in(at, &who->ranges.v[i]))
+		if (addr_could_be_in(at, &who->ranges.v[i].net, who->ranges.v[i].bits))
 			return true;
 	return false;
 }

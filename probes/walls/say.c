@@ -50,19 +50,10 @@ static void say_closed(const struct walls_training *t, const struct wall_case *c
 
 	wall_closed(c->wall, &c->pair->flow, c->is_egress, all, f->a, &closed);
 	port_spans_invert(f->a, &closed, all, &open);
-	if (port_spans_hold(&open, t->needs.master))
-		finding_set(
-			f, ST_FAIL,
-			"MASTER_PORT %u is open, but NCCL, Gloo and torch also connect to ports "
-			"of %u-%u, and TCP %s cannot %s the other nodes%s: %s; open: %s",
-			t->needs.master, t->needs.ephemeral.first, t->needs.ephemeral.last,
-			port_spans_text(f->a, &c->closed), verb, between(t, c, f->a),
-			why(t, c, f->a), port_spans_text(f->a, &open));
-	else
-		finding_set(f, ST_FAIL, "TCP %s cannot %s the other nodes%s: %s%s%s",
-			    port_spans_text(f->a, &c->closed), verb, between(t, c, f->a),
-			    why(t, c, f->a), open.n ? "; open: " : "",
-			    port_spans_text(f->a, &open));
+	finding_set(f, ST_FAIL, "%s%s: %s%s%s",
+		    port_needs_closed(f->a, &t->needs, &c->closed, &open, verb),
+		    between(t, c, f->a), why(t, c, f->a), open.n ? "; open: " : "",
+		    port_spans_text(f->a, &open));
 	finding_fix(f, "%s", m.first);
 	if (m.then)
 		finding_fix(f, "%s", m.then);

@@ -104,13 +104,11 @@ static bool flow_between(const struct walls_training *t, struct wall_pair *p)
 static port_spans closed_by(const struct walls_training *t, const struct wall *wall,
 			    const struct wall_flow *f, bool is_egress)
 {
-	const uint16_t master = t->needs.master;
-	const bool is_inside =
-		master >= t->needs.ephemeral.first && master <= t->needs.ephemeral.last;
-	const struct port_span needs[] = {{master, master}, t->needs.ephemeral};
+	struct port_span needs[2];
+	size_t n = port_needs_spans(&t->needs, needs);
 	port_spans closed = {0};
 
-	for (size_t i = is_inside; i < ARRAY_LEN(needs); i++)
+	for (size_t i = 0; i < n; i++)
 		wall_closed(wall, f, is_egress, needs[i], t->w->a, &closed);
 	return closed;
 }
@@ -204,7 +202,7 @@ static void find_pairs(struct walls_training *t)
 		}
 }
 
-int walls_train(struct walls *w, const struct walls_needs *needs, const str_list *groups,
+int walls_train(struct walls *w, const struct port_needs *needs, const str_list *groups,
 		struct walls_training *ret, struct err *e)
 {
 	str_list signatures = {0};

@@ -9,12 +9,8 @@
  * wall does to several pairs for the same reason is one case.
  */
 #include "lib/report/report.h"
+#include "probes/secgroup/needs.h"
 #include "probes/walls/pass.h"
-
-struct walls_needs {
-	uint16_t master;
-	struct port_span ephemeral;
-};
 
 struct wall_class {
 	const struct wall_node *node; /* the first of them */
@@ -39,7 +35,7 @@ struct wall_case {
 
 struct walls_training {
 	const struct walls *w;
-	struct walls_needs needs;
+	struct port_needs needs;
 	LIST(struct wall_class) classes;
 	LIST(struct wall_pair) pairs;
 	LIST(struct wall_case) cases;
@@ -47,7 +43,7 @@ struct walls_training {
 };
 
 /* @groups: network tags, groups or accounts; nodes without any of them do not count. None: all. */
-int walls_train(struct walls *w, const struct walls_needs *needs, const str_list *groups,
+int walls_train(struct walls *w, const struct port_needs *needs, const str_list *groups,
 		struct walls_training *ret, struct err *e) MUST_CHECK;
 /* Is something closed that training needs? */
 bool walls_train_stops(const struct walls_training *t);

@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct sg_ask ask = {.master = 29500, .ephemeral = {32768, 60999}};
+	static const struct sg_ask ask = {.ports = {29500, {32768, 60999}}};
 	AUTO(arena_done) struct arena a = {0};
 	struct err e = {0};
 	cJSON *doc = ec2_xml_parse((const char *)data, size, &e);

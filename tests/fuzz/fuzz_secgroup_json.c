@@ -29,7 +29,7 @@ static bool take(void *arg, const cJSON *doc)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct sg_ask ask = {.master = 29500, .ephemeral = {32768, 60999}};
+	static const struct sg_ask ask = {.ports = {29500, {32768, 60999}}};
 	AUTO(arena_done) struct arena a = {0};
 	const char *text = arena_strndup(&a, (const char *)data, size);
 	struct sg_model m = {.a = &a};

@@ -22,7 +22,7 @@ static void check_line(const char *line)
 
 static void judge(struct walls *w)
 {
-	static const struct walls_needs needs = {29500, {32768, 60999}};
+	static const struct port_needs needs = {29500, {32768, 60999}};
 	const str_list none = {0};
 	struct walls_training t;
 	struct err e = {0};

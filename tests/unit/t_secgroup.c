@@ -154,7 +154,7 @@ static const char *judged(struct arena *a, struct sg_training *t)
 	return says.s;
 }
 
-static const struct sg_ask usual = {.master = 29500, .ephemeral = {32768, 60999}};
+static const struct sg_ask usual = {.ports = {29500, {32768, 60999}}};
 
 static void t_judgement(void **state)
 {

@@ -21,7 +21,7 @@
 /* "STATUS SUBJECT: MESSAGE|FIX|" of each cloud.idle, a line each. */
 static const char *said(struct arena *a, const char *docs)
 {
-	const struct sg_ask ask = {.master = 29500, .ephemeral = {32768, 60999}, .efa = SG_EFA_NO};
+	const struct sg_ask ask = {.ports = {29500, {32768, 60999}}, .efa = SG_EFA_NO};
 	struct report_opts opts = {.command = "portcheck", .format = "json", .host = "me"};
 	struct report *r = report_new(&opts, &docs_err);
 	struct err nothing = {.kind = ERR_USAGE};

@@ -78,7 +78,7 @@ static struct walls read_walls(struct arena *a, const char *text)
 
 static struct walls_training train(struct walls *w)
 {
-	static const struct walls_needs usual = {29500, {32768, 60999}};
+	static const struct port_needs usual = {29500, {32768, 60999}};
 	const str_list none = {0};
 	struct walls_training t;
 	struct wall_node *nodes;
