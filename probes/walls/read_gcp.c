@@ -111,6 +111,18 @@ static void add_address(struct walls *w, struct wall_node *n, const char *text)
 		*LIST_ADD(w->a, &n->addrs) = at;
 }
 
+/* By the kind of its card: regular networks have none of those. */
+static bool is_rdma(struct walls *w, const cJSON *card, const char *network)
+{
+	const char *kind = json_get_str(card, "nicType"), *name = walls_tail(w, network);
+
+	if (!kind || (!streq(kind, "MRDMA") && !streq(kind, "IRDMA")))
+		return false;
+	if (!is_among(name, w->rdma.v, w->rdma.n))
+		*LIST_ADD(w->a, &w->rdma) = name;
+	return true;
+}
+
 static void read_card(struct walls *w, const cJSON *machine, const cJSON *card, size_t of)
 {
 	const char *network = network_id(w, json_get_str(card, "network"));
@@ -119,7 +131,7 @@ static void read_card(struct walls *w, const cJSON *machine, const cJSON *card, 
 	struct wall_node *n;
 	const cJSON *one;
 
-	if (!network || !name)
+	if (!network || !name || is_rdma(w, card, network))
 		return;
 	n = LIST_ADD(w->a, &w->nodes);
 	n->machine = name;

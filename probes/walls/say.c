@@ -172,6 +172,22 @@ static void say_exposed(const struct walls_training *t, const struct wall *wall,
 	}
 }
 
+static void say_rdma(const struct walls_training *t, struct report *r)
+{
+	const str_list *names = &t->w->rdma;
+	struct finding *f;
+
+	if (!names->n)
+		return;
+	f = report_find(r, "cloud.rdma", names->v[0]);
+	finding_set(
+		f, ST_INFO,
+		"%zu network%s for RDMA: no firewall rule of this kind is for %s, and all passes "
+		"there, but what a regional policy of its own denies",
+		names->n, names->n == 1 ? " is" : "s are", names->n == 1 ? "it" : "them");
+	report_add(r, f);
+}
+
 /* Google's documentation: VPC firewalls track a connection for ten minutes after its last packet,
  * which nobody can set. */
 static void say_idle(const struct walls_training *t, struct report *r)
@@ -200,5 +216,6 @@ void walls_train_report(const struct walls_training *t, struct report *r)
 	for (size_t i = 0; i < t->w->all.n; i++)
 		say_exposed(t, &t->w->all.v[i], r);
 	walls_say_apart(t, r);
+	say_rdma(t, r);
 	say_idle(t, r);
 }

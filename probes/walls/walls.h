@@ -76,6 +76,9 @@ struct walls {
 	bool is_mixed; /* something of the other cloud was there, too */
 	LIST(struct wall) all;
 	LIST(struct wall_node) nodes;
+	/* Google's networks for RDMA: no such rule is for them, and all passes but what a policy of
+	 * their own denies. Their names. */
+	str_list rdma;
 	str_list unread; /* firewall policies that decide, too, and were not looked at */
 };
 

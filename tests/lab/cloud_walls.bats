@@ -106,6 +106,15 @@ valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
     [[ $output == *"fail  cloud.ingress"*"other"*"what none does is denied"* ]]
 }
 
+@test "gcloud: cards of RDMA networks need no rule, and say so" {
+    list "$(rule m 1000 '"allowed": [{"IPProtocol": "all"}], "sourceRanges": ["10.0.0.0/8"]')" >"$WALLS"
+    list "$(vm a 10.0.0.2 gpu)" "$(vm b 10.0.0.3 gpu)" |
+        jq --arg net "$NET/roce" '.[].networkInterfaces += [{"name": "nic1", "nicType": "MRDMA", "network": $net, "networkIP": "10.9.0.2"}]' \
+            >"$BATS_TEST_TMPDIR/vms.json"
+    audit 0 "$WALLS" "$BATS_TEST_TMPDIR/vms.json"
+    [[ $output == *"info  cloud.rdma"*"roce"*"1 network is for RDMA"*"the rules around 2 interfaces"* ]]
+}
+
 @test "gcloud: policies beside the rules of the network are said to be unread" {
     printf '{"firewalls": [%s], "firewallPolicys": [{"shortName": "org", "rules": [{"action": "%s"}]}]}' \
         "$(rule m 1000 '"allowed": [{"IPProtocol": "all"}], "sourceRanges": ["10.0.0.0/8"]')" deny >"$WALLS"
