@@ -7,32 +7,29 @@
 #include "probes/stacks/stacks.h"
 
 /* What the log does not say: where do the processes of the command stand? */
-struct standing {
-	bool was_looked_at;
-	const char *wrong, *fix;
-};
-
-static void say_stalled(const char *brief, const struct standing *at, struct arena *a)
+static void say_stalled(const char *brief, const struct stacks_brief *at, struct arena *a)
 {
 	log_warn("no output for a while%s",
-		 brief		     ? arena_printf(a, ": %s", brief)
-		 : at->wrong	     ? ""
-		 : at->was_looked_at ? ", and nothing is wrong with where its ranks stand"
-				     : ", and no cause is known yet: ncclwhy --stacks says "
-				       "where each rank stands, --live asks NCCL");
+		 brief			    ? arena_printf(a, ": %s", brief)
+		 : at->said		    ? ""
+		 : at->kind == BRIEF_NOBODY ? ", and no cause is known yet: ncclwhy --stacks says "
+					      "where each rank stands, --live asks NCCL"
+					    : ", and nothing is wrong with where its ranks stand");
 }
 
 /* Again only where it is not what was said before. */
-static void say_stacks(struct aloud *l, unsigned stalls, const struct standing *at)
+static void say_stacks(struct aloud *l, unsigned stalls, const struct stacks_brief *at)
 {
-	uint32_t now = at->wrong ? text_hash(0, at->wrong) : 0;
+	uint32_t now = at->said ? text_hash(0, at->said) : 0;
 
 	if (stalls > 1 && now == l->stood)
 		return;
 	l->stood = now;
-	if (at->wrong)
-		log_say("%s", at->wrong);
-	else if (stalls > 1 && at->was_looked_at)
+	if (at->said)
+		log_say("%s%s",
+			at->kind == BRIEF_UNREAD ? "where its ranks stand is not known: " : "",
+			at->said);
+	else if (stalls > 1 && at->kind == BRIEF_WELL)
 		log_say("nothing is wrong any more with where its ranks stand");
 	if (at->fix)
 		log_say("%s %s", fix_mark(at->fix), fix_text(at->fix));
@@ -41,7 +38,7 @@ static void say_stacks(struct aloud *l, unsigned stalls, const struct standing *
 void aloud_quiet(struct why *w, unsigned stalls, pid_t pid, void *arg)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct standing at = {0};
+	struct stacks_brief at = {0};
 	struct aloud *l = arg;
 	struct explanation x;
 	const char *brief, *fix = NULL;
@@ -50,7 +47,8 @@ void aloud_quiet(struct why *w, unsigned stalls, pid_t pid, void *arg)
 	explain(w, &a, &x);
 	brief = tell_briefly(w, &x, &a, &fix);
 	is_new = brief && l->told != x.causes.v[0].sig->id;
-	at.was_looked_at = stalls && pid && stacks_brief_of(pid, &a, &at.wrong, &at.fix);
+	if (stalls && pid)
+		at = stacks_brief_of(pid, &a);
 	if (stalls == 1)
 		say_stalled(brief, &at, &a);
 	else if (is_new)

@@ -369,7 +369,14 @@ void stacks_judge(const stand_list *all, size_t hosts, struct report *r)
 			    : ", this host only");
 }
 
-const char *stacks_brief(const stand_list *all, struct arena *a, const char **ret_fix)
+static struct stacks_brief brief_of(const struct stack_verdict *v)
+{
+	return (struct stacks_brief){.kind = v->is_unread ? BRIEF_UNREAD : BRIEF_WRONG,
+				     .said = v->message,
+				     .fix = v->fix.n ? v->fix.v[0] : NULL};
+}
+
+struct stacks_brief stacks_brief(const stand_list *all, struct arena *a)
 {
 	inquest_list jobs = {0};
 
@@ -378,10 +385,8 @@ const char *stacks_brief(const stand_list *all, struct arena *a, const char **re
 		for (size_t k = 0; k < jobs.v[i].found.n; k++) {
 			const struct stack_verdict *v = &jobs.v[i].found.v[k];
 
-			if (v->status != ST_FAIL && v->status != ST_WARN)
-				continue;
-			*ret_fix = v->fix.n ? v->fix.v[0] : NULL;
-			return v->message;
+			if (v->status == ST_FAIL || v->status == ST_WARN || v->is_unread)
+				return brief_of(v);
 		}
-	return NULL;
+	return (struct stacks_brief){.kind = jobs.n ? BRIEF_WELL : BRIEF_NOBODY};
 }

@@ -10,8 +10,16 @@
 
 /* @hosts: how many were asked; 0: this one alone. */
 void stacks_judge(const stand_list *all, size_t hosts, struct report *r);
-/* The first of what is wrong in a sentence, and what helps (may be NULL); NULL: nothing is. */
-const char *stacks_brief(const stand_list *all, struct arena *a, const char **ret_fix);
+
+/* NOBODY: there is no rank; UNREAD: some could not be looked at, and may be what is wrong. */
+enum brief_kind { BRIEF_NOBODY, BRIEF_WELL, BRIEF_WRONG, BRIEF_UNREAD };
+struct stacks_brief {
+	enum brief_kind kind;
+	const char *said; /* the first of what is wrong, or who was not looked at; else NULL */
+	const char *fix;  /* may be NULL */
+};
+/* What stacks_judge() would say, in a sentence. */
+struct stacks_brief stacks_brief(const stand_list *all, struct arena *a);
 
 /* --- between judge.c and those who speak for it ----------------------------------- */
 
@@ -28,6 +36,7 @@ struct stack_verdict {
 	const char *check, *subject;
 	const char *id;	    /* of the cause; NULL: none */
 	enum status status; /* ST_FAIL: a confident cause */
+	bool is_unread;	    /* of ranks that could not be looked at */
 	const char *message;
 	str_list fix;
 };

@@ -2,7 +2,6 @@
 
 #include "lib/core/interrupt.h"
 #include "lib/report/json.h"
-#include "probes/stacks/judge.h"
 #include "probes/stacks/take.h"
 
 static void keep(const stand_list *all, struct report *r)
@@ -55,17 +54,15 @@ int stacks_here(pid_t below, struct report *r, struct err *e)
 	return 0;
 }
 
-bool stacks_brief_of(pid_t below, struct arena *a, const char **ret, const char **ret_fix)
+struct stacks_brief stacks_brief_of(pid_t below, struct arena *a)
 {
 	struct rank_processes ranks;
 	stand_list all = {0};
 
 	ranks_find(below, a, &ranks);
-	if (!ranks.n)
-		return false;
-	stands_take(&ranks, a, &all);
-	*ret = stacks_brief(&all, a, ret_fix);
-	return true;
+	if (ranks.n)
+		stands_take(&ranks, a, &all);
+	return stacks_brief(&all, a);
 }
 
 static void gather(const struct answers *from, struct arena *a, stand_list *ret)

@@ -108,6 +108,7 @@ void there_unread(struct inquest *q)
 		.check = "stack.read",
 		.subject = inquest_subject(q, "ranks"),
 		.status = set.n == q->all.n ? ST_ERROR : ST_WARN,
+		.is_unread = true,
 		.message = arena_printf(q->a, "%s %s not looked at: %s", stacks_who(q->a, &set),
 					set.n == 1 ? "was" : "were", set.v[0]->unread)};
 	if (set.v[0]->unread_fix)

@@ -395,7 +395,7 @@ END
 wrapped() { # PROGRAM OPTION...
     cat >stall.sh <<END
 for r in 0 1; do
-    RANK=\$r WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 /usr/bin/python3 $1 astray &
+    RANK=\$r WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 ${python-/usr/bin/python3} $1 astray &
     echo \$! >>pids
 done
 wait
@@ -425,6 +425,18 @@ END
     wait_for 40 grep -q 'no output for a while, and nothing is wrong with where its ranks stand' said
     touch hang
     wait_for 40 grep -q 'rank 1 (pid .*) is in load (train.py:7.*rank 0 (pid .*) waits in all_reduce' said
+    teardown
+    wait "$mine" || true
+}
+
+@test "a silent command whose ranks cannot be looked at is not called well" {
+    # a Python as far as its name and symbols go, and older than those that are known
+    echo 'char _PyRuntime[64]; unsigned sleep(unsigned); int main(void) { return (int)sleep(600); }' |
+        "${CC:-cc}" -rdynamic -x c -o python3.7 -
+    python=$PWD/python3.7 wrapped train.py --stall 1s
+    wait_for 40 grep -q 'where its ranks stand is not known: ranks 0 and 1 were not looked at: process .* is Python 3.7, whose' said
+    grep -q 'no output for a while' said
+    ! grep 'nothing is wrong' said || false
     teardown
     wait "$mine" || true
 }

@@ -24,7 +24,6 @@ static void stands(const char *text, size_t n)
 	cJSON *doc = json_parse(text, n, 12, &ignored), *back;
 	stand_list all = {0};
 	const cJSON *one;
-	const char *fix;
 
 	cJSON_ArrayForEach (one, doc) {
 		struct stand s;
@@ -37,7 +36,7 @@ static void stands(const char *text, size_t n)
 			abort();
 		cJSON_Delete(back);
 	}
-	(void)stacks_brief(&all, &a, &fix);
+	(void)stacks_brief(&all, &a);
 	cJSON_Delete(doc);
 }
 

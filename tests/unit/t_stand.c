@@ -10,6 +10,7 @@
 struct job {
 	struct arena a;
 	stand_list all;
+	enum brief_kind kind;
 	const char *fix;
 };
 
@@ -35,9 +36,14 @@ static struct stand *add(struct job *j, struct stand s)
 /* As many as are there are all. */
 static const char *brief(struct job *j)
 {
+	struct stacks_brief b;
+
 	for (size_t i = 0; i < j->all.n; i++)
 		j->all.v[i].size = j->all.v[i].size ? j->all.v[i].size : (int)j->all.n;
-	return stacks_brief(&j->all, &j->a, &j->fix);
+	b = stacks_brief(&j->all, &j->a);
+	j->kind = b.kind;
+	j->fix = b.fix;
+	return b.said;
 }
 
 static struct py_frame all_reduce[] = {IN("all_reduce"), {"step", "/home/me/train.py", 41}, MAIN};
@@ -367,7 +373,26 @@ static void whose_memory_is_not_ours_is_said(void **state UNUSED)
 	add(&j, AT(all_reduce));
 	add(&j, (struct stand){STAND, .unread = "not permitted", .unread_fix = "- as root"});
 	assert_string_equal(brief(&j), "rank 1 (pid 101) was not looked at: not permitted");
+	assert_int_equal(j.kind, BRIEF_UNREAD);
 	assert_string_equal(j.fix, "- as root");
+}
+
+/* Of whom nothing is known it is not known that they are well. */
+static void nobody_who_could_be_looked_at_is_not_well(void **state UNUSED)
+{
+	AUTO(job_done) struct job j = {0};
+
+	for (int i = 0; i < 2; i++)
+		add(&j, (struct stand){STAND, .unread = "process has ended"});
+	assert_string_equal(brief(&j), "ranks 0 and 1 were not looked at: process has ended");
+	assert_int_equal(j.kind, BRIEF_UNREAD);
+	put(&j, 0, AT(all_reduce));
+	put(&j, 1, AT(own));
+	assert_non_null(brief(&j));
+	assert_int_equal(j.kind, BRIEF_WRONG);
+	put(&j, 0, AT(own))->moved = put(&j, 1, AT(own))->moved = true;
+	assert_null(brief(&j));
+	assert_int_equal(j.kind, BRIEF_WELL);
 }
 
 /* SGLang's first rank sleeps, and the others wait for what it hands on. */
@@ -438,6 +463,7 @@ int main(void)
 		cmocka_unit_test(a_rank_that_is_there_twice_makes_nothing_sure),
 		cmocka_unit_test(loading_from_a_slow_disk_is_not_stuck),
 		cmocka_unit_test(whose_memory_is_not_ours_is_said),
+		cmocka_unit_test(nobody_who_could_be_looked_at_is_not_well),
 		cmocka_unit_test(an_engine_without_work_is_well),
 		cmocka_unit_test(a_lock_is_not_compiling),
 	};
