@@ -32,6 +32,8 @@ struct config {
 
 #define AT(field) .off = offsetof(struct config, field)
 
+static const char own_host[] = "localhost"; /* --live alone */
+
 static const struct opt rows[] = {
 	{.help = "What to read (without any: stdin)"},
 	{.name = "follow",
@@ -43,7 +45,7 @@ static const struct opt rows[] = {
 	 .metavar = "HOST[:PORT]",
 	 .type = OPT_STR,
 	 AT(live),
-	 .if_bare = "localhost",
+	 .if_bare = own_host,
 	 .complete = OPT_C_HOST,
 	 .help = "ask a running job (NCCL 2.24 and later) which ranks are dead, missing or behind"},
 	{.name = "stacks",
@@ -189,6 +191,27 @@ static int check_stacks(const struct app *app, struct config *c, struct err *e)
 	return 0;
 }
 
+/* --live HOST, or --live=HOST: it reads no log. */
+static int check_live(const struct app *app, struct config *c, struct err *e)
+{
+	const str_list *hosts = &app->operands;
+
+	if (!c->live)
+		return 0;
+	if (c->follow)
+		return err_set(e, ERR_USAGE, "--follow and --live cannot be combined");
+	if (c->confirm)
+		return err_set(e, ERR_USAGE,
+			       "--live reads no log: --confirm has no cause to look for");
+	if (hosts->n > 1)
+		return err_set(e, ERR_USAGE, "--live asks one host");
+	if (hosts->n && c->live != own_host)
+		return err_set(e, ERR_USAGE, "--live asks one host, and two are named: %s and %s",
+			       c->live, hosts->v[0]);
+	c->live = hosts->n ? hosts->v[0] : c->live;
+	return 0;
+}
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
@@ -205,21 +228,15 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (c->wrapped && (c->follow || c->live))
 		return err_set(e, ERR_USAGE, "a command after -- and %s cannot be combined",
 			       c->follow ? "--follow" : "--live");
-	if (c->follow && c->live)
-		return err_set(e, ERR_USAGE, "--follow and --live cannot be combined");
 	if (c->follow && (app->operands.n != 1 || streq(app->operands.v[0], "-")))
 		return err_set(e, ERR_USAGE, "--follow wants one file");
-	if (check_stacks(app, c, e) || check_hosts(app, c, e))
+	if (check_stacks(app, c, e) || check_live(app, c, e) || check_hosts(app, c, e))
 		return -1;
 	if (hosts_settle(&c->hosts, &app->arena, e) ||
 	    (c->hosts && hosts_from_arg(c->hosts, &app->arena, &c->named, e)))
 		return -1;
 	if (c->look && (app->operands.n || c->wrapped || c->follow || c->live || c->confirm))
 		return err_set(e, ERR_USAGE, "--look reads no log: give it alone");
-	if (c->live && app->operands.n > 1)
-		return err_set(e, ERR_USAGE, "--live asks one host");
-	if (c->live && app->operands.n)
-		c->live = app->operands.v[0];
 	if (c->wrapped && !app->common.output && !streq(app->common.format, "table")) {
 		err_set(e, ERR_USAGE, "stdout is the command's own: --format %s goes to a file",
 			app->common.format);

@@ -230,8 +230,8 @@ int live_ask(const char *where, uint64_t deadline_ns, struct report *r, struct e
 		return -1;
 	(void)interrupt_poll(-1, 0, BETWEEN_MS);
 	if (!interrupt_pending() && ask_once(&t, host, port, &second, &ignored) == 0)
-		live_judge(first.s, first.n, second.s, second.n, r);
+		live_judge(first.s, first.n, second.s, second.n, where, r);
 	else
-		live_judge(first.s, first.n, NULL, 0, r);
+		live_judge(first.s, first.n, NULL, 0, where, r);
 	return 0;
 }

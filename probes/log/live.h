@@ -10,7 +10,8 @@
 /* @where: "HOST", "HOST:PORT" or "[V6]:PORT". */
 int live_ask(const char *where, uint64_t deadline_ns, struct report *r, struct err *e) MUST_CHECK;
 
-/* What the answers mean; @second may be NULL. For tests and the fuzzer. */
-void live_judge(const char *first, size_t n, const char *second, size_t m, struct report *r);
+/* What the answers of @where mean; @second may be NULL. For tests and the fuzzer. */
+void live_judge(const char *first, size_t n, const char *second, size_t m, const char *where,
+		struct report *r);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # ncclwhy: its contract on the command line, the labelled and the clean logs,
-# a wrapped command, a growing log, and a job's RAS service (a stand-in).
+# a wrapped command, and a growing log.
 bats_require_minimum_version 1.5.0
 load ../wait.sh
 
@@ -21,14 +21,6 @@ teardown() {
 on_the_new_one() { # the follower has opened what took the log's place
     [[ $(readlink "/proc/$standin/fd/"* 2>/dev/null) == *"$PWD/grow"$'\n'* ||
         $(readlink "/proc/$standin/fd/"* 2>/dev/null) == *"$PWD/grow" ]]
-}
-
-ras() { # SCENARIO: starts the stand-in; $port is where
-    rm -f port
-    "$logs/ras-standin" "$1" port 3>&- &
-    standin=$!
-    wait_for 10 test -s port
-    port=$(cat port)
 }
 
 @test "a cause is exit 1, with what to type; all of it in the JSON" {
@@ -327,89 +319,6 @@ END
     standin=
     ((code == 0))
     run -3 --separate-stderr "$why" --follow --budget 300ms grow
-}
-
-@test "live: a job that is well, and one that moves" {
-    ras healthy
-    run -0 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $output == *"all 4 ranks are there"* ]]
-    kill "$standin"
-    ras moving
-    run -0 --separate-stderr "$why" --live="127.0.0.1:$port"
-    [[ $output == *"the job moves"* ]]
-}
-
-@test "live: who is dead, who is behind, who failed" {
-    ras missing
-    run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $output == *"rank 3 (10.0.0.2, pid 4703) is dead"*"3 ranks of 4 wait"* ]]
-    kill "$standin"
-    ras behind
-    run -1 --separate-stderr "$why" --json --live "127.0.0.1:$port"
-    jq -e '.data.causes[0] | .id == "LIVE-002" and .entry == .id and (.meaning | startswith("rank 2 (10.0.0.2, pid 4702) called AllGather 639 times"))' <<<"$output"
-    kill "$standin"
-    ras error
-    run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $output == *"rank 1"*"asynchronous error"* ]]
-    kill "$standin"
-    ras beside # all ranks of a host have the port: the next connection meets another one
-    run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $output == *"rank 2 (10.0.0.2, pid 4702) called AllGather 639 times"* ]]
-}
-
-@test "live: who is told to wait less than the service itself is told so at once; seven seconds do" {
-    ras far
-    run -3 --separate-stderr "$why" --deadline 1s --live "127.0.0.1:$port"
-    [[ $stderr == *"may take 6 s to say so, longer than --deadline 1 s"*"did not answer"*"waits for it: --deadline 15s"* ]]
-    kill "$standin"
-    wait "$standin" || true
-    ras far
-    run -1 --separate-stderr "$why" --deadline 7s --live "127.0.0.1:$port"
-    [[ $output == *"rank 3 (10.0.0.2, pid 4703) is dead"* ]]
-    [ -z "$stderr" ]
-}
-
-@test "live: versions without JSON, something else, silence, nobody" {
-    ras old
-    run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $output == *"different AllGather operation counts"*"Rank 12"* ]]
-    kill "$standin"
-    ras junk
-    run -3 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $stderr == *"not NCCL's RAS service"* ]]
-    kill "$standin"
-    ras silent
-    run -3 --separate-stderr "$why" --deadline 300ms --live "127.0.0.1:$port"
-    [[ $stderr == *"did not answer"* ]]
-    kill "$standin"
-    wait "$standin" || true
-    run -4 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $stderr == *"no NCCL job answers"* ]]
-}
-
-@test "live: garbage, floods and answers that are cut off are no health" {
-    local scenario
-    for scenario in binary flood drip; do
-        ras "$scenario"
-        run -3 --separate-stderr "$why" --deadline 500ms --live "127.0.0.1:$port"
-        [[ $output != *pass* && -n $stderr ]]
-        kill "$standin"
-        wait "$standin" || true
-    done
-    for scenario in cut odd; do
-        ras "$scenario"
-        run -3 --separate-stderr "$why" --live "127.0.0.1:$port"
-        [[ $output == *"nothing is known about the job"* ]]
-        kill "$standin"
-        wait "$standin" || true
-    done
-    ras fine # text of a version without JSON
-    run -0 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $output == *"no missing rank and no mismatch"* ]]
-    kill "$standin"
-    ras oldmoving # ranks are a collective apart whenever they are asked
-    run -0 --separate-stderr "$why" --live "127.0.0.1:$port"
-    [[ $output == *"no missing rank and no standing mismatch: the job moves"* ]]
 }
 
 @test "--confirm looks on this host" {

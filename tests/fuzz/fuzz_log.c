@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct err e = {.kind = ERR_USAGE};
 
 		as_reply(text, size);
-		live_judge(text, size, text, size, r);
+		live_judge(text, size, text, size, "node1", r);
 		(void)report_end(r, &e);
 	}
 	as_log(text, size);
