@@ -22,12 +22,14 @@ static void weigh(struct cause *c, enum look seen)
 		c->weight = c->weight > LESS ? c->weight - LESS : 1;
 }
 
-/* What another host's log says is neither confirmed nor ruled out here. */
+/* What another host's log says is neither confirmed nor ruled out here. NCCL writes a host's name
+ * up to the first dot. */
 static bool is_elsewhere(const struct cause *c)
 {
 	char own[256] = "";
 
-	return log_host(c) && gethostname(own, sizeof(own) - 1) == 0 && !streq(own, log_host(c));
+	return log_host(c) && gethostname(own, sizeof(own) - 1) == 0 &&
+	       !log_hosts_fit(own, log_host(c));
 }
 
 /* The entry that can be looked for: its own, or the family's. */
@@ -100,7 +102,7 @@ static enum look heard(const struct answer *from, const char *id, const char **r
 
 static bool is_of(const struct answer *from, const struct cause *c)
 {
-	return streq(from->host, log_host(c)) || streq(from->hostname, log_host(c));
+	return log_hosts_fit(from->host, log_host(c)) || log_hosts_fit(from->hostname, log_host(c));
 }
 
 struct verdict {

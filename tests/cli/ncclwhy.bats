@@ -374,6 +374,30 @@ END
         | .message | startswith("not decided: ")] == [true])' <<<"$output"
 }
 
+@test "--confirm knows a host by its whole name and by the first word of it, as NCCL writes it" {
+    unshare -u true 2>/dev/null || skip "another hostname is root's"
+    echo 'gpu1:4711:4800 [0] misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-GXcTGi to 9637892 bytes, error: No space left on device (28)' >nc.log
+    named() { # NAME OPTION...: so is this host called
+        run -1 --separate-stderr unshare -u sh -c 'hostname "$1"; shift; exec "$@"' sh "$1" "$why" --json --confirm "${@:2}" nc.log
+    }
+    named gpu1.example.com
+    jq -e '[.findings[] | select(.check == "log.confirm") | .message | contains("the log is of")] == [false]' <<<"$output"
+    named gpu12.example.com
+    jq -e '[.findings[] | select(.check == "log.confirm") | .message | endswith("; the log is of gpu1")] == [true]' <<<"$output"
+    # another host that shows it does not speak for the log's
+    cat >rsh <<'END'
+#!/bin/sh
+host=$1
+shift
+name=gpu2 state=yes
+[ "$host" != 10.0.0.1 ] || name=gpu1 state=no
+unshare -u sh -c "hostname $name.example.com; $*" | sed "s/\"state\": *\"[a-z]*\"/\"state\":\"$state\"/"
+END
+    chmod +x rsh
+    named head --rsh ./rsh --hosts 10.0.0.1,10.0.0.2
+    jq -e '[.findings[] | select(.check == "log.confirm") | .message | startswith("not so on 10.0.0.1: ")] == [true]' <<<"$output"
+}
+
 @test "100 MB of log: in a second or so, and little memory" {
     [[ ! ${WINDSOCK_SANITIZED-} ]] || skip "sanitizer build"
     for _ in $(seq 40); do cat "$logs"/real/*.log "$logs"/made/*.log; done >one
