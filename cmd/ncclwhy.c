@@ -11,11 +11,10 @@
 #include "probes/log/live.h"
 #include "probes/log/look.h"
 #include "probes/log/named.h"
+#include "probes/log/outcome.h"
 #include "probes/log/source.h"
 #include "probes/log/tell.h"
 #include "probes/stacks/stacks.h"
-
-#include <signal.h>
 
 struct config {
 	bool follow, confirm, lost /* a part of what the command said */;
@@ -259,6 +258,8 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 		c->lost = failed;
 		if (c->child_code)
 			dumps_read_told(w, began);
+		if (c->child_code > 0 && !interrupt_by_budget())
+			outcome_note(w, c->child_code);
 		return failed;
 	}
 	if (c->follow)
@@ -275,15 +276,15 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 	return read_named(w, &app->operands, app->report, e);
 }
 
-/* A command that went well needs no explanation; nor one that was told to end, or that a shell
- * would not start, where the log has nothing to say. */
-static bool is_plain(const struct config *c, const struct explanation *x)
+/* A command that went well needs no explanation; nor one that was told to end, by us too, or that
+ * a shell would not start and said so, where the log has nothing to say. */
+static bool is_plain(const struct config *c, const struct why *w, const struct explanation *x)
 {
-	int sig = c->child_code - 128;
 	bool unstarted = c->child_code == 126 || c->child_code == 127;
 
 	return c->child_code == 0 ||
-	       (!x->causes.n && (unstarted || sig == SIGINT || sig == SIGTERM || sig == SIGHUP));
+	       (!x->causes.n && ((unstarted && w->bytes) || interrupt_by_budget() ||
+				 outcome_is_wanted(c->child_code)));
 }
 
 static struct there there_of(const struct app *app, const struct config *c)
@@ -305,7 +306,7 @@ static int read_and_explain(struct app *app, struct config *c, struct why *w, st
 	if (e->kind == ERR_USAGE)
 		return failed;
 	explain(w, &app->arena, &x);
-	if (c->wrapped && !app->common.output && is_plain(c, &x))
+	if (c->wrapped && !app->common.output && is_plain(c, w, &x))
 		return failed;
 	if (c->hosts && c->confirm && confirm_hosts(&x, &there, &app->operands, app->report, e))
 		failed = -1;

@@ -223,11 +223,23 @@ static void collect_more(const struct why *w, struct finding *f)
 	finding_fix(f, "ncclwhy /tmp/nccl* train.log dmesg.*   # all of it together");
 }
 
+/* Of a command that failed that is known in any case. */
+static void failed(const struct why *w, struct finding *f)
+{
+	finding_set(f, ST_WARN, "the command %s, and %s", w->ended,
+		    w->was_silent ? "printed nothing" : "nothing here says why for sure");
+	finding_expect(f, "exit code 0");
+	if (!w->was_silent)
+		collect_more(w, f);
+}
+
 static void nothing(const struct why *w, const struct explanation *x, struct report *r)
 {
 	struct finding *f = report_find(r, "log.cause", "unknown");
 
-	if (!w->bytes && !dumps_covered(x, report_arena(r))) {
+	if (w->ended) {
+		failed(w, f);
+	} else if (!w->bytes && !dumps_covered(x, report_arena(r))) {
 		finding_set(f, ST_SKIP, "there was nothing to read");
 	} else {
 		finding_set(f, ST_INFO,

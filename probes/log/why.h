@@ -144,6 +144,8 @@ struct why {
 	struct flight *flight; /* the dumps that were read; NULL: none */
 	bool has_dumped;       /* a log says that there are some ... */
 	str_list dumped;       /* ... and where */
+	const char *ended;     /* how the command that was run failed; NULL: there was none */
+	bool was_silent;       /* ... and it had printed nothing */
 };
 
 void why_init(struct why *w);
