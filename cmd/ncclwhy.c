@@ -245,6 +245,12 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	return 0;
 }
 
+/* Nothing that it said was lost, so it was not there to say anything. */
+static bool never_began(const struct config *c, const struct why *w)
+{
+	return c->lost && !w->bytes;
+}
+
 static int read_sources(struct app *app, struct config *c, struct why *w, struct err *e)
 {
 	const struct source_watch watch = {
@@ -258,7 +264,7 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 		c->lost = failed;
 		if (c->child_code)
 			dumps_read_told(w, began);
-		if (c->child_code > 0 && !interrupt_by_budget())
+		if (c->child_code > 0 && !interrupt_by_budget() && !never_began(c, w))
 			outcome_note(w, c->child_code);
 		return failed;
 	}
@@ -303,7 +309,7 @@ static int read_and_explain(struct app *app, struct config *c, struct why *w, st
 	struct explanation x;
 	int failed = read_sources(app, c, w, e);
 
-	if (e->kind == ERR_USAGE)
+	if (e->kind == ERR_USAGE || (c->wrapped && never_began(c, w)))
 		return failed;
 	explain(w, &app->arena, &x);
 	if (c->wrapped && !app->common.output && is_plain(c, w, &x))

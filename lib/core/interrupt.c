@@ -29,14 +29,25 @@ static void wake(void)
  * wish twice within microseconds is not a second one. */
 enum { ECHO_MS = 200 };
 
+/* Whoever does not read us is no reason to stay. */
+static void say_ended(const char *said, size_t n)
+{
+	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	if (poll(&p, 1, 0) > 0)
+		(void)!write(STDERR_FILENO, said, n);
+}
+
 static void on_budget(void)
 {
-	static const char said[] = "windsock: ended: it did not stop when its budget passed\n";
+	static const char said[] = ": ended: it did not stop when its budget passed\n";
+	const char *who = program_invocation_short_name;
 
-	if (pending == SIGALRM) {
-		(void)!write(STDERR_FILENO, said, sizeof(said) - 1);
-		_exit(3);
-	}
+	if (pending != SIGALRM)
+		return;
+	say_ended(who, strlen(who));
+	say_ended(said, sizeof(said) - 1);
+	_exit(3);
 }
 
 static void on_signal(int sig)

@@ -40,8 +40,8 @@ int source_follow(struct why *w, const char *path, const struct source_watch *wa
 		  struct err *e) MUST_CHECK;
 /*
  * Runs argv with our stdin; what it says goes to @out and @err_fd unchanged and
- * at once. @ret_code: as a shell says it (128 + signal), 126 and 127 where it
- * could not be started; known also where it was not all written (-1: a full disk).
+ * as fast as who reads that takes it. @ret_code: as a shell says it (128 + signal), 126 and 127
+ * where it could not be started (-1); known also where it was not all written (-1: a full disk).
  */
 int source_run(struct why *w, char *const *argv, int out, int err_fd,
 	       const struct source_watch *watch, int *ret_code, struct err *e) MUST_CHECK;

@@ -6,15 +6,18 @@
 #include "lib/core/units.h"
 #include "probes/log/conduit.h"
 #include "probes/log/relay.h"
+#include "probes/log/start.h"
 #include "probes/log/witness.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum {
+	HELD = 65536,
 	STEP_MS = 200,
 	LINGER_MS = 2000,
 	GRACE_S = INTERRUPT_GRACE_S / 2, /* to end after the budget passed */
@@ -23,60 +26,57 @@ enum {
 struct strand {
 	struct conduit pipe; /* .ours: -1 when it has ended */
 	int to, lost;	     /* errno, once what was said could not be written */
+	char *held;	     /* HELD bytes, of which n from at on are still to be written */
+	size_t at, n;
 	struct why_stream s;
 };
 
-static bool pass(struct strand *c, const char *p, size_t n)
+static void end(struct strand *c)
 {
-	while (n && !c->lost) {
-		ssize_t done = write(c->to, p, n);
-
-		if (done < 0 && errno == EAGAIN) {
-			struct pollfd room = {.fd = c->to, .events = POLLOUT};
-
-			(void)poll(&room, 1, -1);
-		} else if (done < 0 && errno == EPIPE) {
-			return false;
-		} else if (done < 0 && errno != EINTR) {
-			c->lost = errno; /* a full disk ends no command by itself */
-		}
-		if (done > 0) {
-			p += done;
-			n -= (size_t)done;
-		}
-	}
-	return true;
+	auto_closep(&c->pipe.ours);
+	c->pipe.ours = -1;
 }
 
-/* False at its end. Whoever stops listening to us stops us as it would have stopped the command. */
-static bool pump(struct strand *c)
+/* As much as goes without waiting for whoever reads it, who may never read on. Whoever stops
+ * listening to us stops us as it would have stopped the command. */
+static void pass(struct strand *c)
 {
-	char buf[65536];
-	ssize_t n = read(c->pipe.ours, buf, sizeof(buf));
+	size_t most = c->n < PIPE_BUF ? c->n : PIPE_BUF;
+	ssize_t done = write(c->to, c->held + c->at, most);
+
+	if (done > 0) {
+		c->at += (size_t)done;
+		c->n -= (size_t)done;
+	} else if (done < 0 && errno == EPIPE) {
+		c->n = 0;
+		end(c);
+	} else if (done < 0 && errno != EINTR && errno != EAGAIN) {
+		c->lost = errno; /* a full disk ends no command by itself */
+		c->n = 0;
+	}
+}
+
+static void take(struct strand *c)
+{
+	ssize_t n = read(c->pipe.ours, c->held, HELD);
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return true;
-	if (n > 0 && pass(c, buf, (size_t)n)) {
-		why_feed(&c->s, buf, (size_t)n);
-		return true;
+		return;
+	if (n <= 0) {
+		end(c);
+		return;
 	}
-	(void)close(c->pipe.ours);
-	c->pipe.ours = -1;
-	return false;
+	why_feed(&c->s, c->held, (size_t)n);
+	c->at = 0;
+	c->n = c->lost ? 0 : (size_t)n;
 }
 
-/* It stays in our process group: Ctrl-C on a terminal reaches both of us, as without us. */
-static _Noreturn void become(char *const *argv, int out, int err, const struct relay *relay)
+/* What is read next is written first. */
+static struct pollfd awaited(const struct strand *c)
 {
-	int code;
-
-	relay_forget(relay);
-	(void)signal(SIGPIPE, SIG_DFL);
-	if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0)
-		(void)execvp(*argv, argv);
-	code = errno == ENOENT ? 127 : 126;
-	dprintf(STDERR_FILENO, "ncclwhy: cannot start %s: %s\n", *argv, strerror(errno));
-	_exit(code);
+	if (c->n)
+		return (struct pollfd){.fd = c->to, .events = POLLOUT};
+	return (struct pollfd){.fd = c->pipe.ours, .events = POLLIN};
 }
 
 struct running {
@@ -139,9 +139,12 @@ static bool is_open(const struct strand *c, size_t n)
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++)
-		any |= c[i].pipe.ours >= 0;
+		any |= c[i].pipe.ours >= 0 || c[i].n;
 	return any;
 }
+
+/* It is no silence where somebody does not read what was said. */
+static bool is_held(const struct strand *c, size_t n) { return c[0].n || c[n - 1].n; }
 
 /* Until the command's output ends; what it left behind may hold that for a moment only. Who goes
  * on in silence is looked at again, each time after twice as long. */
@@ -155,13 +158,15 @@ static void attend(struct why *w, struct strand *c, size_t n, struct running *r,
 		struct pollfd p[2] = {{.fd = -1}, {.fd = -1}};
 
 		for (size_t i = 0; i < n; i++)
-			p[i] = (struct pollfd){.fd = c[i].pipe.ours, .events = POLLIN};
-		if (poll(p, n, STEP_MS) > 0) {
+			p[i] = awaited(&c[i]);
+		if (poll(p, n, STEP_MS) > 0 || (is_held(c, n) && !interrupt_pending())) {
 			last_ns = now_ns();
 			stalls = 0;
 			for (size_t i = 0; i < n; i++)
-				if (p[i].revents)
-					(void)pump(&c[i]);
+				if (p[i].revents && c[i].n)
+					pass(&c[i]);
+				else if (p[i].revents)
+					take(&c[i]);
 		}
 		look_after(r);
 		keep_size(c, n, r);
@@ -199,22 +204,6 @@ static void strands_done(struct strand *c, size_t n)
 	}
 }
 
-static int start(char *const *argv, struct strand *c, size_t n, struct relay *relay, pid_t *ret_pid,
-		 struct err *e)
-{
-	(void)signal(SIGCHLD, SIG_DFL);
-	relay_start(relay);
-	*ret_pid = fork();
-	if (*ret_pid == 0)
-		become(argv, c[0].pipe.theirs, c[n - 1].pipe.theirs, relay);
-	relay_to(relay, *ret_pid > 0 ? *ret_pid : 0);
-	if (*ret_pid > 0)
-		return 0;
-	err_fork(e, "cannot start %s", *argv);
-	relay_done(relay);
-	return -1;
-}
-
 int source_run(struct why *w, char *const *argv, int out_fd, int err_fd,
 	       const struct source_watch *watch, int *ret_code, struct err *e)
 {
@@ -222,15 +211,18 @@ int source_run(struct why *w, char *const *argv, int out_fd, int err_fd,
 			      {.pipe = {-1, -1, false}, .to = err_fd}};
 	bool as_one = conduit_is_one(out_fd, err_fd);
 	size_t n = as_one ? 1 : 2;
+	struct started began = {.told = -1};
 	struct running r = {0};
 	struct relay relay;
 
 	for (size_t i = 0; i < n; i++)
 		if (conduit_open(&c[i].pipe, c[i].to, e))
 			return strands_done(c, n), -1;
-	if (start(argv, c, n, &relay, &r.pid, e))
+	if (start_command(argv, c[0].pipe.theirs, c[n - 1].pipe.theirs, &relay, &began, e))
 		return strands_done(c, n), -1;
+	r.pid = began.pid;
 	for (size_t i = 0; i < n; i++) {
+		c[i].held = arena_alloc(&w->a, HELD);
 		auto_closep(&c[i].pipe.theirs);
 		c[i].pipe.theirs = -1;
 		why_open(&c[i].s, w, as_one ? "the output" : i ? "stderr" : "stdout");
@@ -241,5 +233,5 @@ int source_run(struct why *w, char *const *argv, int out_fd, int err_fd,
 		why_close(&c[i].s);
 	strands_done(c, n);
 	*ret_code = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status) : WEXITSTATUS(r.status);
-	return say_lost(c, n, e);
+	return start_done(&began, argv, e) ? -1 : say_lost(c, n, e);
 }

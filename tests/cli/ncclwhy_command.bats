@@ -55,3 +55,50 @@ wrapped() { # STATUS COMMAND...
     wrapped 141 sh -c 'kill -PIPE $$' # nobody reads on
     [[ ! $stderr ]]
 }
+
+@test "a command that cannot be started: why, with what to type, and no log is judged" {
+    printf '#!/bin/sh\necho ran\n' >train.sh
+    printf 'print("ran")\n' >train.py
+    wrapped 126 ./train.sh
+    [[ ! $output && $stderr == *"cannot start ./train.sh: Permission denied"*"-> chmod +x ./train.sh"* ]]
+    [[ $stderr != *log.cause* && $(wc -l <<<"$stderr") = 2 ]]
+    wrapped 126 ./train.py
+    [[ $stderr == *"-> ncclwhy -- python3 ./train.py"* ]]
+    wrapped 127 train.sh # as in a shell, whose PATH has no such folder
+    [[ $stderr == *"cannot start train.sh: No such file"*"-> ncclwhy -- bash train.sh"* ]]
+    chmod +x train.sh
+    wrapped 127 train.sh
+    [[ $stderr == *"-> ncclwhy -- ./train.sh"* ]]
+    wrapped 127 no-such-command-here
+    [[ $stderr == *"cannot start no-such-command-here: No such file"*PATH* && $stderr != *log.cause* ]]
+    printf '#!/no/such/python\n' >train.sh
+    wrapped 127 ./train.sh
+    [[ $stderr == *"its first line"* ]]
+    mkdir folder
+    wrapped 126 ./folder
+    [[ $stderr == *"./folder is a folder"* || $stderr == *"Permission denied"* ]]
+    [[ $stderr != *chmod* ]]
+    run -127 --separate-stderr "$why" --json --output o.json -- no-such-command-here
+    jq -e '.verdict == "error" and .findings[0].message == "cannot start no-such-command-here: No such file or directory"' o.json
+}
+
+@test "a reader who takes nothing keeps no budget from ending the command, and loses nothing else" {
+    mkfifo full
+    (exec 9<>full; exec sleep 25) 3>&- &
+    standin=$!
+    local code=0 began=$SECONDS
+    "$why" --budget 1s -- sh -c 'echo $$ >job; yes | head -c 300000; sleep 99' >full 2>err 3>&- || code=$?
+    ((code == 143 && SECONDS - began < 9))
+    grep -q 'the budget of 1 s passed' err
+    run ! kill -0 "$(cat job)"
+    code=0
+    "$why" --budget 1s -- sh -c 'trap "" TERM; echo $$ >job; yes | head -c 300000; while :; do sleep 0.1; done' >full 2>err 3>&- || code=$?
+    ((code == 137))
+    run ! kill -0 "$(cat job)"
+    kill "$standin"
+    standin=
+    # slower than the time for which what was left behind is heard
+    "$why" --stall 1s -- sh -c 'yes | head -c 300000' 2>err | (sleep 3; wc -c) >n
+    (($(cat n) == 300000))
+    [[ ! -s err ]]
+}
