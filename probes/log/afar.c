@@ -8,6 +8,7 @@
 #include "lib/core/log.h"
 #include "lib/core/quote.h"
 #include "probes/log/folder.h"
+#include "probes/log/kept.h"
 #include "probes/log/source.h"
 #include "probes/tally/names.h"
 
@@ -284,9 +285,26 @@ static void tell(struct afar_run *x)
 	if (x->others.n)
 		log_say("%zu file%s of a folder that hosts share: read once", x->others.n,
 			x->others.n == 1 ? "" : "s");
-	if (x->q->save && !is_empty(x->q->save))
-		log_say("kept in %s; again: ncclwhy %s", x->q->save,
-			shell_quote_path(x->a, x->q->save));
+}
+
+/* ... so that it is read again as it was there. */
+static void mark(struct afar_run *x)
+{
+	str_list shared = {0};
+	struct err e = {0};
+
+	for (size_t i = 0; i < x->q->hosts->n; i++)
+		for (size_t k = 0; k < x->got[i].files.n; k++) {
+			const struct fetched_file *f = &x->got[i].files.v[k];
+
+			if (!f->others && is_shared(x, x->got[i].host, f->name))
+				*LIST_ADD(x->a, &shared) = f->path;
+		}
+	if (is_empty(x->q->save))
+		return;
+	if (kept_mark(x->q->save, &shared, &e))
+		log_warn("%s", e.msg);
+	log_say("kept in %s; again: ncclwhy %s", x->q->save, shell_quote_path(x->a, x->q->save));
 }
 
 /* A file that could not be read is an error, as here; a host that is away is a finding. */
@@ -313,6 +331,8 @@ static void read_all(struct afar_run *x)
 	for (size_t i = 0; i < x->q->hosts->n; i++)
 		read_host(x, &x->got[i]);
 	tell(x);
+	if (x->q->save)
+		mark(x);
 }
 
 int afar_read(struct why *w, const struct afar *q, struct report *r, struct err *e)

@@ -47,6 +47,7 @@ struct walk {
 	LIST(struct found) attempts;
 	LIST(struct run) runs;
 	size_t seen;
+	bool is_kept; /* of hosts: what is hidden was asked for */
 };
 
 static bool has_end(const char *name, const char *const *ends)
@@ -158,8 +159,10 @@ static void take(struct walk *w, const char *folder, const char *name, const str
 		st = target;
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return;
-	if (*name == '.')
+	if (*name == '.' && !w->is_kept)
 		leave(w, LEFT_HIDDEN, path);
+	else if (!at->depth && streq(name, KEPT_MARK))
+		return;
 	else if (S_ISREG(st.st_mode))
 		take_file(w, path, name, &st, is_link, at);
 	else
@@ -261,6 +264,7 @@ int folder_files(const char *path, struct arena *a, struct folder *ret, struct e
 	static const struct spot top = {.attempt = -1};
 	struct walk w = {.a = a, .to = ret};
 	size_t before = ret->files.n;
+	struct kept kept;
 	struct stat st;
 
 	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
@@ -269,6 +273,9 @@ int folder_files(const char *path, struct arena *a, struct folder *ret, struct e
 	}
 	if (endless_refuse_folder(path, e))
 		return -1;
+	w.is_kept = kept_open(path, a, &kept);
+	if (w.is_kept)
+		*LIST_ADD(a, &ret->kept) = kept;
 	if (go_through(&w, path, &top))
 		return source_refused(path, e);
 	choose(&w);

@@ -10,6 +10,7 @@
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
+#include "probes/log/kept.h"
 
 enum {
 	FOLDER_DEPTH = 16,
@@ -28,7 +29,8 @@ enum folder_left {
 struct folder {
 	str_list files; /* in their order, in which numbers count as such */
 	str_list left[LEFT_KINDS];
-	bool is_cut; /* there were more, or deeper ones */
+	LIST(struct kept) kept; /* of those that were named: --save's */
+	bool is_cut;		/* there were more, or deeper ones */
 };
 
 /* Adds what is to be read at @path: itself, or of a folder its files. -1: it has nothing to read.

@@ -33,6 +33,15 @@ static void say_unread(struct report *r, const struct why *w, size_t unread, str
 				 arena_printf(report_arena(r), "%zu files were not read", unread));
 }
 
+static int read_one(struct why *w, const struct folder *of, const char *path, struct err *e)
+{
+	struct source from = {.path = path};
+
+	for (size_t i = 0; i < of->kept.n && !from.host; i++)
+		from.host = kept_host(&of->kept.v[i], path, &w->a);
+	return source_read_from(w, &from, e);
+}
+
 int read_named(struct why *w, const str_list *names, struct report *r, struct err *e)
 {
 	struct folder found = {0};
@@ -54,7 +63,7 @@ int read_named(struct why *w, const str_list *names, struct report *r, struct er
 	for (size_t i = 0; i < files->n && !interrupt_pending(); i++) {
 		struct err its = {0};
 
-		if (!source_read(w, files->v[i], &its))
+		if (!read_one(w, &found, files->v[i], &its))
 			continue;
 		if (!i && access(files->v[0], F_OK) && file_on_path(report_arena(r), files->v[0]))
 			err_hint(&its, "to run a command: ncclwhy -- %s ...", files->v[0]);

@@ -88,7 +88,7 @@ why() { # STATUS ARGS...
     [ -e "kept/b$PWD/b/logs/none_b/attempt_1/1/stderr.log" ]
     [ -z "$(find kept -name '*.pt' -o -name x)" ]
     run -1 --separate-stderr "$why" kept
-    [[ $output == *"local rank 1, attempt 1: RuntimeError"* ]]
+    [[ $output == *"local rank 1 of b, attempt 1: RuntimeError"* ]]
     why 2 --hosts a,b --save kept '~/logs' # nothing is overwritten
     [[ $stderr == *"kept: that is there already"* ]]
 }
@@ -103,7 +103,7 @@ why() { # STATUS ARGS...
     why 1 --json --hosts a '~/all of them' --save kept
     jq -e --arg there "a:$PWD/a/all of them" '.data.causes[0].host == "a"
         and .data.log.files == [$there + "/" + ("it" + "\u0027" + "s a.log", "sub/own.log")]' <<<"$output"
-    [ "$(find kept -type f | wc -l)" = 2 ]
+    [ "$(find kept/a -type f | wc -l)" = 2 ]
 }
 
 @test "a folder that hosts share is read once, and of no host" {
@@ -112,6 +112,37 @@ why() { # STATUS ARGS...
     jq -e '.data.causes[0] | .count == 1 and (has("host") | not)' <<<"$output"
     jq -e '.data.log.files == ["a:" + $ENV.PWD + "/shared.log"]' <<<"$output"
     [[ $stderr == *"2 files of a folder that hosts share: read once"* ]]
+}
+
+@test "what --save kept is read again as it was: hidden folders too, and whose each is" {
+    python3 "$ROOT/tests/cli/ncclwhy_flight.py" absent "$dumps"
+    n=0
+    for f in "$dumps"/*; do
+        host=$(cut -c $((n % 2 + 1)) <<<ab)
+        mkdir -p "$host/.cache/torch"
+        mv "$f" "$host/.cache/torch/comm_lib_trace_rank_${f##*_}"
+        n=$((n + 1))
+    done
+    echo 'step 1' >a/t.log
+    echo 'RuntimeError: No CUDA GPUs are available' >b/t.log
+    echo 'step 1' >common.log
+    why 1 --json --hosts a,b --save kept '~/.cache/torch/comm_lib_trace_rank_*' '~/t.log' "$PWD/common.log"
+    [[ $stderr == *"kept in kept; again: ncclwhy kept"* ]]
+    want=$(jq -c '[.data.causes[] | [.id, .host, .confidence]]' <<<"$output")
+    run -1 --separate-stderr "$why" --json kept
+    [ "$(jq -c '[.data.causes[] | [.id, .host, .confidence]]' <<<"$output")" = "$want" ]
+    jq -e --argjson n "$n" '(.data.flight.dumps | length) == $n and (.data.log.files | length) == 3
+        and ([.data.causes[] | select(.host == "b")] | length > 0)' <<<"$output"
+    [ -z "$stderr" ]
+    # what they share is nobody's
+    cp b/t.log common.log
+    why 1 --hosts a,b --save other "$PWD/common.log"
+    run -1 --separate-stderr "$why" --json other
+    jq -e '.data.causes[0] | has("host") | not' <<<"$output"
+    # a hidden part of another folder stays hidden
+    mkdir -p mine/.git
+    cp b/t.log mine/.git
+    run -3 --separate-stderr "$why" mine
 }
 
 @test "what is too large comes as its beginning and its end, and that is said" {
