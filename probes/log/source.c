@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 enum { QUIET_MS = 300 };
+#define LOOK_NS NS_PER_S /* between two, while it goes on */
 
 /* In tar's, dumps may be, which are whole files; logs that a service offers come in zip's. */
 static int refuse(const struct packed *p, const char *path, struct err *e)
@@ -209,15 +210,16 @@ struct following {
 	ino_t inode;
 };
 
-/* Reads what there is; true when it was something. */
+/* Reads what there is, for a while; true when it was something. */
 static bool catch_up(struct following *f, struct why_stream *s, int *ret_got, struct err *e)
 {
 	struct pollfd p = {.fd = f->fd, .events = POLLIN};
+	uint64_t until = now_ns() + LOOK_NS;
 	bool any = false;
 
 	while (poll(&p, 1, 0) > 0 && (*ret_got = take(s, f->fd, f->path, e)) > 0) {
 		any = true;
-		if (interrupt_pending())
+		if (interrupt_pending() || now_ns() > until)
 			break;
 	}
 	f->at = lseek(f->fd, 0, SEEK_CUR);
@@ -239,7 +241,8 @@ static void check_rotation(struct following *f, struct why_stream *s, int *ret_g
 	fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return;
-	(void)catch_up(f, s, ret_got, e);
+	while (catch_up(f, s, ret_got, e) && *ret_got > 0 && !interrupt_pending())
+		;
 	why_flush(s);
 	(void)close(f->fd);
 	f->fd = fd;
@@ -256,18 +259,36 @@ static int wait_changes(int notify)
 	return interrupt_pending();
 }
 
-static void maybe_tell(struct why *w, const struct source_watch *watch, uint64_t last_ns,
-		       bool *told_quiet, bool *told_stall)
-{
-	uint64_t silent = now_ns() - last_ns;
+/* What was made of it so far. */
+struct telling {
+	uint64_t last_ns;   /* something came */
+	uint64_t looked_ns; /* it was judged, ... */
+	uint64_t news;	    /* ... with so many of why.news */
+	bool told_quiet, told_stall;
+};
 
-	if (!*told_quiet && silent >= QUIET_MS * NS_PER_MS) {
-		*told_quiet = true;
-		watch->quiet(w, 0, 0, watch->arg);
+static void look(struct why *w, const struct source_watch *watch, struct telling *t,
+		 unsigned stalls)
+{
+	t->looked_ns = now_ns();
+	t->news = w->news;
+	watch->quiet(w, stalls, 0, watch->arg);
+}
+
+/* A log that goes on and on is judged as well, each time that an entry knew a line. */
+static void maybe_tell(struct why *w, const struct source_watch *watch, struct telling *t)
+{
+	uint64_t now = now_ns(), silent = now - t->last_ns;
+
+	if (!t->told_quiet && silent >= QUIET_MS * NS_PER_MS) {
+		t->told_quiet = true;
+		look(w, watch, t, 0);
+	} else if (t->news != w->news && now - t->looked_ns >= LOOK_NS) {
+		look(w, watch, t, 0);
 	}
-	if (!*told_stall && watch->stall_ns && silent >= watch->stall_ns) {
-		*told_stall = true;
-		watch->quiet(w, 1, 0, watch->arg);
+	if (!t->told_stall && watch->stall_ns && silent >= watch->stall_ns) {
+		t->told_stall = true;
+		look(w, watch, t, 1);
 	}
 }
 
@@ -303,8 +324,7 @@ int source_follow(struct why *w, const char *path, const struct source_watch *wa
 {
 	AUTO_CLOSE int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	struct following f = {.path = path, .fd = await_file(path, e)};
-	bool told_quiet = false, told_stall = false;
-	uint64_t last_ns = now_ns();
+	struct telling t = {.last_ns = now_ns(), .looked_ns = now_ns()};
 	struct why_stream s;
 	struct stat st;
 	int got = 0;
@@ -319,10 +339,10 @@ int source_follow(struct why *w, const char *path, const struct source_watch *wa
 	why_open(&s, w, path);
 	while (!interrupt_pending() && got >= 0) {
 		if (catch_up(&f, &s, &got, e)) {
-			last_ns = now_ns();
-			told_quiet = told_stall = false;
+			t.last_ns = now_ns();
+			t.told_quiet = t.told_stall = false;
 		}
-		maybe_tell(w, watch, last_ns, &told_quiet, &told_stall);
+		maybe_tell(w, watch, &t);
 		(void)wait_changes(notify);
 		check_rotation(&f, &s, &got, e);
 	}

@@ -97,6 +97,7 @@ struct why {
 	struct actors actors;
 	str_list files;
 	uint64_t lines, bytes, order;
+	uint64_t news;	     /* lines that an entry knew, and not as one more of a thousand */
 	uint64_t healthy;    /* lines that only a working job prints */
 	uint64_t finished;   /* ... and one that came to its end */
 	bool is_interrupted; /* somebody pressed Ctrl-C */

@@ -122,6 +122,7 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 	if (s->line < 8 * sizeof(s->known) && signatures[sig].tier != TIER_GENERIC)
 		s->known |= 1U << s->line;
 	r->count++;
+	s->w->news++;
 	r->is_guess = false;
 	r->ignored += is_ignored;
 	r->last_file = s->file;
