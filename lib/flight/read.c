@@ -190,12 +190,13 @@ static int refuse_large(const char *path, struct err *e)
 	return err_hint(e, "is it one? nccl_trace_rank_N has some megabytes");
 }
 
-static int slurp(struct bytes *b, int fd, size_t max, const char *path, struct err *e)
+/* A file has its end, and half a dump says what is not so: only a pipe may be left. */
+static int slurp(struct bytes *b, int fd, size_t max, bool is_file, const char *path, struct err *e)
 {
 	unsigned char *to;
 	ssize_t got = 1;
 
-	while (got && interrupt_poll(fd, POLLIN, -1)) {
+	while (got && (is_file || interrupt_poll(fd, POLLIN, -1))) {
 		to = bytes_room(b, PART);
 		if (!to)
 			return err_sys(e, "no memory to read %s", path);
@@ -216,13 +217,14 @@ int flight_read(struct flight *f, int fd, const char *path, const char *head, si
 	size_t max = pickle_begins(head, n) ? PICKLE_MAX : JSON_MAX;
 	int64_t written_ns = 0;
 	struct stat st;
+	bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (is_file) {
 		written_ns = time_of(&st);
 		if (st.st_size > (off_t)max)
 			return refuse_large(path, e);
 	}
-	if (bytes_add(&b, head, n, e) || slurp(&b, fd, max, path, e))
+	if (bytes_add(&b, head, n, e) || slurp(&b, fd, max, is_file, path, e))
 		return -1;
 	return flight_take(f, path, written_ns, b.n ? (char *)b.p : "", b.n, e);
 }

@@ -7,6 +7,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/quote.h"
+#include "lib/core/units.h"
 #include "probes/log/folder.h"
 #include "probes/log/kept.h"
 #include "probes/log/source.h"
@@ -28,6 +29,7 @@ struct afar_run {
 	size_t unread, cut;			  /* files: refused; of which a part is here */
 	const char *cut_one;
 	struct folder left; /* of all folders, what was left out */
+	uint64_t until_ns;  /* once we were told to end; 0: we were not */
 };
 
 /* --- where it is put ------------------------------------------------------------------------- */
@@ -88,6 +90,16 @@ static void remove_folder(const char *path)
 }
 
 /* --- what is read of it ---------------------------------------------------------------------- */
+/* What came lies here, and is worth a moment more when we are told to end. */
+static bool has_time(struct afar_run *x)
+{
+	if (!interrupt_pending())
+		return true;
+	if (!x->until_ns)
+		x->until_ns = now_ns() + INTERRUPT_GRACE_S / 3 * NS_PER_S;
+	return now_ns() < x->until_ns;
+}
+
 /* Where people find it: not in our copy. */
 static const char *as_there(const struct afar_run *x, const char *host, const char *said)
 {
@@ -103,6 +115,7 @@ static void read_one(struct afar_run *x, const char *host, const char *path, con
 		     bool is_shared)
 {
 	const struct source from = {.path = path,
+				    .is_brought = true,
 				    .name = arena_printf(x->a, "%s:%s", host, name),
 				    .host = is_shared ? NULL : host};
 	struct err e = {0};
@@ -134,7 +147,7 @@ static void read_folder(struct afar_run *x, const struct fetched *of,
 	name_left(x, of, left);
 	if (failed)
 		return;
-	for (size_t i = from; i < x->left.files.n && !interrupt_pending(); i++) {
+	for (size_t i = from; i < x->left.files.n && has_time(x); i++) {
 		const char *path = x->left.files.v[i];
 
 		read_one(x, of->host, path, arena_printf(x->a, "%s%s", asked->name, path + n),
@@ -179,7 +192,7 @@ static void note_others(struct afar_run *x)
 
 static void read_host(struct afar_run *x, const struct fetched *of)
 {
-	for (size_t i = 0; i < of->files.n && !interrupt_pending(); i++) {
+	for (size_t i = 0; i < of->files.n && has_time(x); i++) {
 		const struct fetched_file *f = &of->files.v[i];
 		bool shares = !f->others && is_shared(x, of->host, f->name);
 

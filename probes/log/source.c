@@ -131,6 +131,11 @@ static const char *name_of(const struct source *from)
 	return streq(from->path, "-") ? "stdin" : from->path;
 }
 
+static bool await(const struct source *from, int fd, int ms)
+{
+	return from->is_brought || interrupt_poll(fd, POLLIN, ms);
+}
+
 /* What the kernel has now, and no more; where it does not say how far that is, by the reads. */
 static int take_kernels(struct why_stream *s, int fd, const char *path, struct err *e)
 {
@@ -167,7 +172,7 @@ static int read_log(struct why *w, int fd, const struct source *from, const char
 	if (got > 0 && endless_is_kernel(fd))
 		got = take_kernels(&s, fd, path, e);
 	else
-		while (got > 0 && interrupt_poll(fd, POLLIN, -1))
+		while (got > 0 && await(from, fd, -1))
 			got = take(&s, fd, path, e);
 	why_close(&s);
 	return got < 0 ? -1 : 0;
@@ -186,7 +191,7 @@ int source_read_from(struct why *w, const struct source *from, struct err *e)
 		return -1;
 	if (!head)
 		return err_set(e, ERR_SYS, "no memory to read %s", name_of(from));
-	if (interrupt_poll(fd, POLLIN, endless_is_kernel(fd) ? KERNEL_MS : -1))
+	if (await(from, fd, endless_is_kernel(fd) ? KERNEL_MS : -1))
 		n = read(fd, head, FLIGHT_HEAD);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return err_sys(e, "reading %s", name_of(from));

@@ -14,6 +14,7 @@ struct source {
 	const char *path; /* "-": stdin */
 	const char *name; /* what people call it; NULL: by its path */
 	const char *host; /* that has it; NULL: not said */
+	bool is_brought;  /* by us, and no larger than we let it: a signal ends no reading of it */
 };
 
 /* A ".gz" and the like is refused with the command that reads it. */

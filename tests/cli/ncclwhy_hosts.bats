@@ -207,3 +207,18 @@ END
     jq -e '[.findings[] | select(.check == "log.file" and .status == "warn")] | length == 1
         and (.[0].message | startswith("was not read on odd, nor 1 more"))' <<<"$output"
 }
+
+@test "what hosts had sent when the budget passed is read, and reported" {
+    cat >slow <<'END'
+#!/bin/sh
+case $1 in b*) sleep 20 ;; *) exec ./rsh "$@" ;; esac
+END
+    chmod +x slow
+    echo 'RuntimeError: No CUDA GPUs are available' >a/t.log
+    began=$SECONDS
+    run -3 --separate-stderr "$why" --budget 1500ms --rsh ./slow --hosts a,b --json '~/t.log'
+    ((SECONDS - began < 8))
+    jq -e '.data.causes[0].host == "a" and ([.findings[] | select(.check == "host.answer") | [.subject, .status]] == [["b", "skip"]])' <<<"$output"
+    [[ $stderr == *"the budget of 1.5 s passed; what was finished is reported"* ]]
+    [ -z "$(ls tmp)" ]
+}
