@@ -1,6 +1,7 @@
 /* What keeps the ranks waiting, in words. */
 #include "probes/flight/chain.h"
 
+#include "lib/core/quote.h"
 #include "lib/core/text.h"
 
 static const char *those(struct court *c, const view_list *l, rank_list *ret)
@@ -108,6 +109,21 @@ static void tell_message_sizes(struct court *c, struct flight_verdict *v, const 
 	tell_line(c, &t->fix, "- send the shape first, or pad to one shape");
 }
 
+/* The others lie on their hosts as these did on theirs. */
+static const char *pattern(const struct court *c)
+{
+	const char *path = c->f->dumps.v[0].path, *colon = strstr(path, ":/");
+	size_t n;
+
+	path = colon ? colon + 1 : path; /* "HOST:/PATH" */
+	n = strlen(path);
+	while (n && path[n - 1] >= '0' && path[n - 1] <= '9')
+		n--;
+	if (*path != '/' || !path[n])
+		return "'/tmp/nccl_trace_rank_*'";
+	return shell_quote(c->a, arena_printf(c->a, "%.*s*", (int)n, path));
+}
+
 /* Where few are away they are dead or did not dump; where most are, they were not handed over. */
 static void tell_missing(struct court *c, struct flight_verdict *v, const struct knot *k)
 {
@@ -136,8 +152,9 @@ static void tell_missing(struct court *c, struct flight_verdict *v, const struct
 	tell_line(c, &t->confirm, "the end of the log of %s", names);
 	tell_line(c, &t->confirm, "dmesg -T | grep -E 'oom|Xid|segfault'   # on its host");
 	tell_line(c, &t->fix,
-		  "ncclwhy --hosts ALL '/tmp/nccl_trace_rank_*' /PATH/train.log   # what all hosts "
-		  "have, read where it lies");
+		  "ncclwhy --hosts ALL %s /PATH/train.log   # what all hosts have, read where it "
+		  "lies",
+		  pattern(c));
 }
 
 /* As many as the buffer must have: as far back as it is, by what the group's collectives took;

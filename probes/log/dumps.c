@@ -2,9 +2,11 @@
 
 #include "lib/core/log.h"
 #include "lib/core/quote.h"
+#include "lib/core/text.h"
 #include "probes/flight/judge.h"
 #include "probes/log/said.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
@@ -68,6 +70,56 @@ static bool read_told(struct why *w, const char *path, int64_t since)
 	return true;
 }
 
+/* "/scratch/trace_" of "/scratch/trace_12": what the dumps of all ranks begin with. */
+static size_t begin_of(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n && isdigit((unsigned char)path[n - 1]))
+		n--;
+	return n;
+}
+
+static const char *all_of(struct arena *a, const char *begin, size_t n)
+{
+	struct text t;
+
+	text_init(&t, a);
+	for (size_t i = 0; i < n; i++) {
+		if (strchr("*?[\\", begin[i]))
+			text_add(&t, "\\");
+		text_addn(&t, &begin[i], 1);
+	}
+	text_add(&t, "[0-9]*");
+	return t.s;
+}
+
+static size_t read_all(struct why *w, const char *begin, size_t len, int64_t since)
+{
+	glob_t g = {0};
+	size_t n = 0;
+
+	if (glob(all_of(&w->a, begin, len), 0, NULL, &g) == 0)
+		for (size_t i = 0; i < g.gl_pathc; i++)
+			n += read_told(w, g.gl_pathv[i], since);
+	globfree(&g);
+	return n;
+}
+
+/* One rank may say it alone; all write beside each other. */
+static size_t read_beside(struct why *w, size_t told, int64_t since)
+{
+	const char *path = w->dumped.v[told];
+	size_t n = begin_of(path);
+
+	if (!path[n]) /* without a rank's number */
+		return read_told(w, path, since);
+	for (size_t i = 0; i < told; i++)
+		if (begin_of(w->dumped.v[i]) == n && !strncmp(w->dumped.v[i], path, n))
+			return 0;
+	return read_all(w, path, n, since);
+}
+
 /* Where PyTorch writes them when its log level hides where. */
 static size_t read_usual(struct why *w, int64_t since)
 {
@@ -84,14 +136,8 @@ static size_t read_usual(struct why *w, int64_t since)
 	if (cache || home)
 		*LIST_ADD(&w->a, &at) = arena_printf(&w->a, "%s%s/torch/comm_lib_trace_rank_",
 						     cache ? cache : home, cache ? "" : "/.cache");
-	for (size_t i = 0; i < at.n && !n; i++) {
-		glob_t g = {0};
-
-		if (glob(arena_printf(&w->a, "%s[0-9]*", at.v[i]), GLOB_NOSORT, NULL, &g) == 0)
-			for (size_t k = 0; k < g.gl_pathc; k++)
-				n += read_told(w, g.gl_pathv[k], since);
-		globfree(&g);
-	}
+	for (size_t i = 0; i < at.n && !n; i++)
+		n = read_all(w, at.v[i], strlen(at.v[i]), since);
 	return n;
 }
 
@@ -100,7 +146,7 @@ void dumps_read_told(struct why *w, int64_t since)
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->dumped.n; i++)
-		n += read_told(w, w->dumped.v[i], since);
+		n += read_beside(w, i, since);
 	if (!n && w->has_dumped)
 		n = read_usual(w, since);
 	if (n)
@@ -178,17 +224,14 @@ static void rank_one(struct arena *a, struct explanation *x, const struct flight
 static void advise(struct why *w, struct arena *a, struct explanation *x)
 {
 	const char *at = w->dumped.n ? w->dumped.v[0] : "/tmp/nccl_trace_rank_";
-	size_t n = strlen(at);
 	struct cause *c = x->causes.n ? &x->causes.v[0] : NULL;
 
-	while (n && at[n - 1] >= '0' && at[n - 1] <= '9')
-		n--;
 	if (c)
 		*LIST_ADD(a, &c->confirm) = arena_printf(
 			a,
 			"ncclwhy --hosts ALL %s /PATH/LOG   # PyTorch wrote a dump for each rank, "
 			"on its host: together they say who did not come",
-			shell_quote_line(a, arena_printf(a, "%.*s*", (int)n, at)));
+			shell_quote_line(a, arena_printf(a, "%.*s*", (int)begin_of(at), at)));
 }
 
 void dumps_explain(struct why *w, struct arena *a, struct explanation *x)

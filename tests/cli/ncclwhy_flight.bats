@@ -268,6 +268,25 @@ END
     grep -q 'FR-001: rank 3 never entered' <<<"$stderr"
 }
 
+@test "a wrapped command: of dumps that one rank names, those beside it that it wrote are read" {
+    cat >job.sh <<'END'
+python3 "$1" "$2" "$PWD/dumps [1]"
+touch -d '1 hour ago' "$PWD/dumps [1]/nccl_trace_rank_77"
+echo "[rank0]:[I1107 11:20:02.3 FlightRecorder.cpp:40] Finished writing Flight Recorder debug info to $PWD/d/nccl_trace_rank_0" >&2
+exit 7
+END
+    ln -s 'dumps [1]' d
+    run -7 --separate-stderr "$why" -- sh job.sh "$make_dumps" absent
+    grep -q "read 4 dumps of PyTorch.s Flight Recorder that the command wrote ($PWD/d/nccl_trace_rank_0)" <<<"$stderr"
+    grep -q 'FR-001: rank 3 never entered all_reduce #31' <<<"$stderr"
+    # where one is not here, the others are said to lie where these do
+    sed -i 's/^touch.*/rm "$PWD"\/d\/*_3/' job.sh
+    rm dumps*/*
+    run -7 --separate-stderr "$why" -- sh job.sh "$make_dumps" absent
+    grep -q "FR-009.*there is no dump of rank 3" <<<"$stderr"
+    grep -qF -- "-> ncclwhy --hosts ALL '$PWD/d/nccl_trace_rank_*' /PATH/train.log" <<<"$stderr"
+}
+
 @test "what is no dump, no rank's, hostile or huge is a clear error, and eats no memory" {
     printf '\x80\x02}q\x00X\x01\0\0\0aK\x01s.' >model.pkl
     run -3 --separate-stderr "$why" model.pkl
