@@ -74,6 +74,16 @@ int packed_refuse(const struct packed *p, const char *path, const char *reader, 
 	return err_command(e, "%s %s | %s", p->cat, shell_quote(&a, path), reader);
 }
 
+int packed_refuse_named(const struct packed *p, const char *path, const char *reader, struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *out = arena_strndup(&a, path, strlen(path) - strlen(p->end));
+
+	say(p, path, e);
+	return err_command(e, "%s %s && %s %s", p->unpack, shell_quote_path(&a, path), reader,
+			   shell_quote_path(&a, out));
+}
+
 /* The folder is a new one: what else lies there is no part of it. */
 static int refuse_archive(const struct packed *p, const char *path, const char *reader,
 			  struct arena *a, struct err *e)

@@ -20,6 +20,10 @@ const struct packed *packed_begins(const char *head, size_t n);
 
 /* Both refuse it with what to type: @reader reads all of it on its stdin, */
 int packed_refuse(const struct packed *p, const char *path, const char *reader, struct err *e);
+/* or as a file beside it, where its name says whose it is (no archive, and @path ends as such do);
+ */
+int packed_refuse_named(const struct packed *p, const char *path, const char *reader,
+			struct err *e);
 /* or @reader is given the files that it was made of. */
 int packed_refuse_files(const struct packed *p, const char *path, const char *reader,
 			struct err *e);

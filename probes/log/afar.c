@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/packed.h"
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "probes/log/folder.h"
@@ -28,8 +29,9 @@ struct afar_run {
 	LIST(const struct fetched_file *) others; /* that another host had brought before */
 	size_t unread, cut;			  /* files: refused; of which a part is here */
 	const char *cut_one;
-	struct folder left; /* of all folders, what was left out */
-	uint64_t until_ns;  /* once we were told to end; 0: we were not */
+	struct folder left;	     /* of all folders, what was left out */
+	const struct packed *packed; /* how one was that could not be read; NULL: none was so */
+	uint64_t until_ns;	     /* once we were told to end; 0: we were not */
 };
 
 /* --- where it is put ------------------------------------------------------------------------- */
@@ -123,6 +125,8 @@ static void read_one(struct afar_run *x, const char *host, const char *path, con
 	if (!source_read_from(x->w, &from, &e))
 		return;
 	x->unread++;
+	if (packed_named(path) && !packed_named(path)->into)
+		x->packed = packed_named(path);
 	log_error("%s", as_there(x, host, e.msg));
 }
 
@@ -321,6 +325,23 @@ static void mark(struct afar_run *x)
 }
 
 /* A file that could not be read is an error, as here; a host that is away is a finding. */
+static int fail(const struct afar_run *x, bool has_read, struct err *e)
+{
+	const char *in = x->q->save ? shell_quote_path(x->a, x->q->save) : "FOLDER", *typed;
+
+	if (has_read)
+		err_set(e, ERR_SYS, "%zu of the hosts' files could not be read", x->unread);
+	else
+		err_set(e, ERR_SYS, "no host has a file that could be read");
+	if (!x->packed)
+		return -1;
+	typed = arena_printf(x->a, "find %s -name '*%s' -exec %s {} + && ncclwhy %s", in,
+			     x->packed->end, x->packed->unpack, in);
+	if (x->q->save)
+		return err_command(e, "%s", typed);
+	return err_hint(e, "--save FOLDER brings them here; then: %s", typed);
+}
+
 static int conclude(const struct afar_run *x, struct err *e)
 {
 	bool has_read = x->w->files.n || x->w->flight;
@@ -331,11 +352,7 @@ static int conclude(const struct afar_run *x, struct err *e)
 			       : x->unread == 1
 				       ? "a file was not read"
 				       : arena_printf(x->a, "%zu files were not read", x->unread));
-	if (has_read)
-		return err_set(e, ERR_SYS, "%zu of the hosts' files could not be read", x->unread);
-	return report_count(x->r, ST_FAIL)
-		       ? 0
-		       : err_set(e, ERR_SYS, "no host has a file that could be read");
+	return !has_read && report_count(x->r, ST_FAIL) ? 0 : fail(x, has_read, e);
 }
 
 static void read_all(struct afar_run *x)

@@ -1,6 +1,7 @@
 #include "probes/log/folder.h"
 
 #include "lib/core/log.h"
+#include "lib/core/packed.h"
 #include "lib/core/quote.h"
 #include "probes/log/endless.h"
 #include "probes/log/path.h"
@@ -80,11 +81,22 @@ struct spot {
 	long attempt;
 };
 
+/* "x.log.gz" beside "x.log": gunzip -k leaves both. */
+static bool is_unpacked(struct walk *w, const char *path)
+{
+	const struct packed *by = packed_named(path);
+
+	return by && !by->into &&
+	       !access(arena_strndup(w->a, path, strlen(path) - strlen(by->end)), F_OK);
+}
+
 static void take_file(struct walk *w, const char *path, const char *name, const struct stat *st,
 		      bool is_link, const struct spot *at)
 {
 	if (at->attempt >= 0 &&
 	    starts_with(name, "filtered_std")) /* some lines of the ranks', again */
+		return;
+	if (is_unpacked(w, path))
 		return;
 	if (has_end(name, folder_data_ends) || source_is_data(path))
 		leave(w, LEFT_DATA, path);

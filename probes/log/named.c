@@ -3,6 +3,7 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/packed.h"
 #include "probes/log/folder.h"
 #include "probes/log/source.h"
 
@@ -42,10 +43,54 @@ static int read_one(struct why *w, const struct folder *of, const char *path, st
 	return source_read_from(w, &from, e);
 }
 
+/* --- compressed ones, of which there may be many ------------------------------------------- */
+struct packed_file {
+	const char *folder;
+	const struct packed *by;
+	struct err e;
+	bool is_said;
+};
+typedef LIST(struct packed_file) packed_list;
+
+/* False: it is none, or what is in it cannot be put beside it. */
+static bool keep_packed(packed_list *l, const char *path, const struct err *its, struct arena *a)
+{
+	const struct packed *by = packed_named(path);
+
+	if (!by || by->into)
+		return false;
+	*LIST_ADD(a, l) = (struct packed_file){.folder = file_folder(path, a), .by = by, .e = *its};
+	return true;
+}
+
+/* All of one kind in a folder are unpacked by one line. */
+static void say_packed(packed_list *l, struct arena *a, struct err *e, size_t *unread)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct packed_file *f = &l->v[i];
+		size_t more = 0;
+
+		for (size_t k = i + 1; k < l->n && !f->is_said; k++)
+			if (l->v[k].by == f->by && streq(l->v[k].folder, f->folder)) {
+				l->v[k].is_said = true;
+				more++;
+			}
+		if (f->is_said)
+			continue;
+		if (more)
+			(void)packed_refuse_folder(f->by, f->folder, "ncclwhy", &f->e);
+		keep_first(e, &f->e, unread);
+		if (*unread > 1 && *unread <= UNREAD_TOLD)
+			log_hint("%s", err_fix(&f->e, a));
+		*unread += more;
+	}
+}
+
 int read_named(struct why *w, const str_list *names, struct report *r, struct err *e)
 {
 	struct folder found = {0};
 	const str_list *files = &found.files;
+	packed_list packed = {0};
 	size_t unread = 0;
 	bool from_stdin = !names->n || streq(names->v[0], "-");
 
@@ -65,10 +110,13 @@ int read_named(struct why *w, const str_list *names, struct report *r, struct er
 
 		if (!read_one(w, &found, files->v[i], &its))
 			continue;
+		if (keep_packed(&packed, files->v[i], &its, report_arena(r)))
+			continue;
 		if (!i && access(files->v[0], F_OK) && file_on_path(report_arena(r), files->v[0]))
 			err_hint(&its, "to run a command: ncclwhy -- %s ...", files->v[0]);
 		keep_first(e, &its, &unread);
 	}
+	say_packed(&packed, report_arena(r), e, &unread);
 	say_unread(r, w, unread, e);
 	return e->kind == ERR_NONE ? 0 : -1;
 }

@@ -21,9 +21,20 @@
 enum { QUIET_MS = 300 };
 #define LOOK_NS NS_PER_S /* between two, while it goes on */
 
+/* "nccl_trace_rank_0.gz" */
+static bool says_rank(const struct packed *p, const char *path)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	return !p->into && ends_with(path, p->end) &&
+	       flight_rank_of(arena_strndup(&a, path, strlen(path) - strlen(p->end))) >= 0;
+}
+
 /* In tar's, dumps may be, which are whole files; logs that a service offers come in zip's. */
 static int refuse(const struct packed *p, const char *path, struct err *e)
 {
+	if (says_rank(p, path))
+		return packed_refuse_named(p, path, "ncclwhy", e);
 	return starts_with(p->end, ".t") && !streq(path, "-")
 		       ? packed_refuse_files(p, path, "ncclwhy", e)
 		       : packed_refuse(p, path, "ncclwhy", e);
