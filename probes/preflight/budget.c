@@ -189,18 +189,23 @@ const char *preflight_to(const struct preflight *p, const char *hosts)
 			    p->copy_self ? " --copy-self" : "");
 }
 
-/* Once is enough; one that was asked by another host was given what that one had. */
-void preflight_advise_time(struct preflight *p, struct finding *f)
+const char *preflight_with_time(const struct preflight *p)
 {
 	const char *hosts = p->given  ? arena_printf(p->a, " %s", preflight_to(p, p->given))
 			    : p->crew ? " --serve"
 			    : p->here ? " --here"
 				      : "";
 
+	return arena_printf(p->a, "windsock%s%s --budget %s", preflight_tier_word(p), hosts,
+			    longer(p));
+}
+
+/* Once is enough; one that was asked by another host was given what that one had. */
+void preflight_advise_time(struct preflight *p, struct finding *f)
+{
 	if (p->left_out++ || p->asked || !p->budget_ns)
 		return;
-	finding_fix(f, "windsock%s%s --budget %s   # or without a budget", preflight_tier_word(p),
-		    hosts, longer(p));
+	finding_fix(f, "%s   # or without a budget", preflight_with_time(p));
 }
 
 static uint64_t need_here_ns(const struct preflight *p, enum stage_id id)

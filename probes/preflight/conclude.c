@@ -149,18 +149,23 @@ static void covers(struct preflight *p)
 	bool moved = has_run(p, S_COLLECTIVES), trained = has_run(p, S_TRAINING);
 	bool full = has_ended(p, S_SLOW) && has_ended(p, S_SWEEP) && has_ended(p, S_EXPECT);
 
-	if (!between)
+	const char *with = full		      ? ", with pairs, long sweeps and training"
+			   : moved && trained ? ", with collectives and training"
+			   : moved	      ? ", with collectives"
+			   : trained	      ? ", with training"
+					      : "";
+
+	if (between)
+		preflight_covers(p, "%zu of %zu hosts and the ways between them%s%s", p->usable.n,
+				 p->hosts.n, p->grouped ? ", in groups" : "",
+				 *with ? with : "; no data was moved");
+	else if (*with)
+		preflight_covers(p, "%zu of %zu hosts%s; who reaches whom was not tested",
+				 p->usable.n, p->hosts.n, with);
+	else
 		preflight_covers(p,
 				 "%zu of %zu hosts, each alone; nothing between hosts was tested",
 				 p->usable.n, p->hosts.n);
-	else
-		preflight_covers(p, "%zu of %zu hosts and the ways between them%s%s", p->usable.n,
-				 p->hosts.n, p->grouped ? ", in groups" : "",
-				 full		    ? ", with pairs, long sweeps and training"
-				 : moved && trained ? ", with collectives and training"
-				 : moved	    ? ", with collectives"
-				 : trained	    ? ", with training"
-						    : "; no data was moved");
 }
 
 /* srun takes what has a slash for a file of names. */
@@ -185,7 +190,7 @@ static bool slurm_knows(const struct preflight *p, const host_list *hosts)
 static const char *without(const struct preflight *p, const host_list *passing,
 			   const host_list *failing)
 {
-	const char *rest = shell_quote(p->a, hostlist_fold(p->a, passing));
+	const char *rest = hostlist_fold(p->a, passing);
 
 	if (!failing->n || !passing->n)
 		return NULL;
@@ -194,7 +199,8 @@ static const char *without(const struct preflight *p, const host_list *passing,
 				    shell_quote(p->a, excluded(p, hostlist_fold(p->a, failing))));
 	return p->crew || strlen(rest) > PREFLIGHT_NAMES
 		       ? NULL
-		       : arena_printf(p->a, "windsock --hosts %s", rest);
+		       : arena_printf(p->a, "windsock%s %s", preflight_tier_word(p),
+				      preflight_to(p, rest));
 }
 
 static void nodes_data(const struct preflight *p)
@@ -343,7 +349,7 @@ static int judge(struct preflight *p, struct err *e)
 		return 0;
 	if (p->left_out) {
 		err_set(e, ERR_SYS, "nothing conclusive: the budget was too short for any command");
-		return err_command(e, "windsock --quick --budget 10s");
+		return err_command(e, "%s", preflight_with_time(p));
 	}
 	if (p->usable.n && report_count(p->r, ST_ERROR))
 		return 0; /* each has said why */

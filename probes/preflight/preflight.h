@@ -149,7 +149,9 @@ void preflight_forgive(struct finding *f);
 bool preflight_fits_again(const struct preflight *p, enum stage_id id);
 /* After so much silence a rank of a stage that has @cap_ns is lost; 0: as usual. */
 uint64_t preflight_heartbeat(uint64_t cap_ns);
-/* On a line of what did not fit: the command line with a budget that may do. Once in a run. */
+/* The command line with a budget that may do. */
+const char *preflight_with_time(const struct preflight *p);
+/* That, on a line of what did not fit. Once in a run. */
 void preflight_advise_time(struct preflight *p, struct finding *f);
 /* " --quick", "", " --full": what is typed for it. */
 const char *preflight_tier_word(const struct preflight *p);

@@ -16,9 +16,9 @@ const struct stage stages[S_COUNT] = {
 	[S_GPUS] = {"gpus", "GPUs", NULL, 0, TIER_QUICK, 300, 1, 0, 0},
 	[S_PORTS] = {"ports", "ports", "portcheck", BIT(S_INTERFACE), TIER_QUICK, 1000, 3, 0, 0},
 	[S_DRIFT] = {"drift", "differences between hosts", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
-	[S_REACH] = {"reach", "every host to every host", "portcheck", 0, TIER_QUICK, 2500, 6, 40,
+	[S_REACH] = {"reach", "every host to every host", "portcheck", 0, TIER_QUICK, 1000, 6, 40,
 		     0},
-	[S_PATHS] = {"paths", "the ways between hosts", "ifprobe", 0, TIER_QUICK, 2500, 6, 20, 0},
+	[S_PATHS] = {"paths", "the ways between hosts", "ifprobe", 0, TIER_QUICK, 1000, 6, 20, 0},
 	[S_COLLECTIVES] = {"collectives", "collectives", "ncclbench",
 			   BIT(S_INTERFACE) | BIT(S_SETTINGS) | BIT(S_PORTS) | BIT(S_REACH) |
 				   BIT(S_PATHS),

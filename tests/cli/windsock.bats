@@ -333,7 +333,9 @@ of_page() { sed -n 's:.* id="envelope">\(.*\)</script>.*:\1:p' "$1" | sed 's:<\\
 @test "a budget that leaves out every command is no missing installation" {
     run -3 --separate-stderr windsock --budget 100ms --json
     valid
-    [[ $stderr == *"the budget was too short for any command"*"windsock --quick --budget 10s"* ]]
+    [[ $stderr == *"the budget was too short for any command"*"-> windsock --budget "[0-9]*s* ]]
+    run -3 --separate-stderr windsock --quick --rsh ./rsh --hosts a,b --copy-self --budget 100ms --json
+    [[ $stderr == *"the budget was too short for any command"*"-> windsock --quick --rsh ./rsh --hosts a,b --copy-self --budget "[0-9]*s* ]]
     [ ! -e calls ]
 }
 

@@ -61,11 +61,11 @@ setup() {
     }
     without pod1,here1 'srun --exclude=pod1 ...'
     without 'pod[1-3],here1' "srun --exclude='pod[1-3]' ..." # or zsh takes it for the names of files
-    without pod1.example.org,here1 'windsock --hosts here1'
-    without me@pod1,here1 'windsock --hosts here1'
+    without pod1.example.org,here1 'windsock --quick --rsh ./kx --hosts here1'
+    without me@pod1,here1 'windsock --quick --rsh ./kx --hosts here1'
     run ! grep -qF '<pre>srun' page.html
     rm only/srun
-    without pod1,here1 'windsock --hosts here1'
+    without pod1,here1 'windsock --quick --rsh ./kx --hosts here1'
     run ! grep -qF '<pre>srun' page.html
 }
 

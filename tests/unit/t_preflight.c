@@ -353,7 +353,7 @@ static void t_gate(void **state)
 	p.until_ns = 1; /* long ago */
 	assert_int_equal(preflight_cap(&p, S_REACH), 0);
 	assert_false(preflight_gate(&p, S_REACH));
-	assert_non_null(strstr(p.t.items.v[4].f->message, "left out: it takes about 2.5 s"));
+	assert_non_null(strstr(p.t.items.v[4].f->message, "left out: it takes about 1 s"));
 	(void)world_done(&w);
 }
 

@@ -277,7 +277,7 @@ static void t_pace_of_a_run(void **state)
 	w.p.run[S_REACH] = took;
 	w.p.run[S_REACH].seconds = 0.3; /* quicker than estimated: so will they be */
 	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 10 * NS_PER_S, 15 * NS_PER_S);
-	w.p.run[S_REACH].seconds = 3 * 2.66; /* three times as long */
+	w.p.run[S_REACH].seconds = 3 * 1.16; /* three times as long */
 	w.p.until_ns = now_ns() + 14 * NS_PER_S;
 	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 6 * NS_PER_S - 1000,
 			     6 * NS_PER_S + 1000);
