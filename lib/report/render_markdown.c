@@ -274,14 +274,27 @@ static const char *whose(struct arena *a, const struct finding *f)
 			    host ? " on " : "", host ?: "");
 }
 
+/* What is wrong has its advice first; of a remark it is left out where the remark is. */
+static bool has_advice(const struct sink *s, const struct finding *f, bool wrong)
+{
+	return is_wrong(f) == wrong && f->status != ST_PASS && (wrong || !s->opts->quiet);
+}
+
+static bool is_above(const struct sink *s, size_t i, size_t at)
+{
+	bool wrong = is_wrong(s->findings.v[i]), other = is_wrong(s->findings.v[at]);
+
+	return has_advice(s, s->findings.v[i], wrong) && (wrong == other ? i < at : wrong);
+}
+
 /* Does the same stand above, of another check that sees the same thing? */
 static bool is_said(const struct sink *s, size_t at, const char *fix)
 {
 	const struct finding *f = s->findings.v[at], *x;
 
-	for (size_t i = 0; i < at; i++) {
+	for (size_t i = 0; i < s->findings.n; i++) {
 		x = s->findings.v[i];
-		for (size_t k = 0; is_wrong(x) && k < x->fix.n; k++)
+		for (size_t k = 0; is_above(s, i, at) && k < x->fix.n; k++)
 			if (fix_is_same(x->fix.v[k], x->host ?: s->host, fix, f->host ?: s->host))
 				return true;
 	}
@@ -335,11 +348,12 @@ static void put_fixes(struct sink *s, struct text *t)
 	text_init(&lines, s->a);
 	text_init(&words, s->a);
 	text_init(&fence, s->a);
-	for (size_t i = 0; i < s->findings.n; i++)
-		if (is_wrong(s->findings.v[i])) {
-			put_commands(s, i, &lines);
-			put_words(s, i, &words);
-		}
+	for (int wrong = 1; wrong >= 0; wrong--)
+		for (size_t i = 0; i < s->findings.n; i++)
+			if (has_advice(s, s->findings.v[i], wrong)) {
+				put_commands(s, i, &lines);
+				put_words(s, i, &words);
+			}
 	ticks = lines.n ? longest_ticks(lines.s) : 0;
 	for (size_t i = 0; i < 3 || i <= ticks; i++)
 		text_add(&fence, "`");

@@ -167,6 +167,8 @@ static void row(const struct html_row *r, struct arena *a, struct text *t)
 	html_text(t, json_text(r->f, "subject"));
 	text_add(t, "</td><td>");
 	html_text(t, r->said);
+	if (!is_wrong(r->f)) /* what is wrong has its own among what is to be done */
+		html_fixes(t, r->f, r->own_fix ? json_text(r->f, "host") : NULL);
 	text_add(t, "</td>");
 	value(r->f, r->range, t);
 	text_add(t, "</tr>\n");

@@ -151,7 +151,7 @@ void html_page(const cJSON *doc, struct arena *a, struct text *ret)
 	text_add(ret, "<main>\n");
 	html_causes(doc, &rows, a, ret);
 	html_topology(&nodes, a, ret);
-	html_node_table(&nodes, a, ret);
+	html_node_table(doc, &nodes, a, ret);
 	html_heat_maps(doc, a, ret);
 	html_curves(doc, a, ret);
 	html_findings(&rows, a, ret);

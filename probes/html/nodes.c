@@ -167,8 +167,65 @@ struct node_row {
 };
 typedef LIST(struct node_row) node_rows;
 
-static void put_row(const struct node_row *r, const str_list *stages, struct arena *a,
-		    struct text *t)
+/* Of a link both ends, of a folded list each. */
+static bool is_about(const cJSON *cause, const char *host, struct arena *a)
+{
+	const char *subject = json_text(cause, "subject");
+	const cJSON *name;
+
+	cJSON_ArrayForEach (name, json_get(cause, "hosts"))
+		if (streq(cJSON_GetStringValue(name) ?: "", host))
+			return true;
+	for (size_t n; *subject; subject += n) {
+		host_list named = {0};
+		struct err ignored = {0};
+
+		subject += strspn(subject, " ");
+		n = strcspn(subject, " ");
+		if (n && !hostlist_parse(arena_strndup(a, subject, n), a, &named, &ignored))
+			for (size_t i = 0; i < named.n; i++)
+				if (streq(named.v[i].name, host))
+					return true;
+	}
+	return false;
+}
+
+/* Why it is failed, where none of its own stages is: the cause lies between hosts. NULL: one of
+ * them is, or nobody says. */
+static const cJSON *cause_between(const cJSON *causes, const struct html_node *n, struct arena *a)
+{
+	const cJSON *x;
+
+	if (!streq(n->status, "fail"))
+		return NULL;
+	cJSON_ArrayForEach (x, json_get(n->data, "stages"))
+		if (streq(json_text(x, "status"), "fail"))
+			return NULL;
+	cJSON_ArrayForEach (x, causes)
+		if (streq(json_text(x, "status"), "fail") && is_about(x, n->host, a))
+			return x;
+	return NULL;
+}
+
+static void verdict_cell(const struct node_row *r, const cJSON *causes, struct arena *a,
+			 struct text *t)
+{
+	const cJSON *why = r->hosts.n == 1 ? cause_between(causes, r->n, a) : NULL;
+
+	text_add(t, "<td>");
+	html_badge(t, r->n->status);
+	if (why) {
+		text_add(t, " <span class=\"dim\">");
+		html_text(t, json_text(why, "stage"));
+		text_add(t, ": ");
+		html_text(t, json_text(why, "message"));
+		text_add(t, "</span>");
+	}
+	text_add(t, "</td>");
+}
+
+static void put_row(const struct node_row *r, const cJSON *causes, const str_list *stages,
+		    struct arena *a, struct text *t)
 {
 	const cJSON *s = json_get(interface_part(r->n), "suggest");
 
@@ -176,7 +233,7 @@ static void put_row(const struct node_row *r, const str_list *stages, struct are
 		  r->hosts.n > 1 ? " class=\"hosts\"" : "");
 	html_text(t, hostlist_fold(a, &r->hosts));
 	text_add(t, "</th>");
-	cell(r->n->status, t);
+	verdict_cell(r, causes, a, t);
 	for (size_t i = 0; i < stages->n; i++)
 		cell(html_stage_status(r->n->data, stages->v[i]), t);
 	text_add(t, "<td>");
@@ -235,8 +292,10 @@ static void list_stages(const html_nodes *nodes, struct arena *a, str_list *ret)
 		*LIST_ADD(a, ret) = json_text(s, "name");
 }
 
-void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t)
+void html_node_table(const cJSON *doc, const html_nodes *nodes, struct arena *a, struct text *t)
 {
+	static const char *const order[] = {"fail", "error", "warn", "pass"};
+	const cJSON *causes = json_get(json_get(doc, "data"), "causes");
 	str_list stages = {0};
 	node_rows rows = {0};
 
@@ -257,10 +316,10 @@ void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t)
 	text_add(t, "<th scope=\"col\">Interface</th><th scope=\"col\">Address</th></tr></thead>"
 		    "<tbody>\n");
 	gather_rows(nodes, &stages, a, &rows);
-	for (int fine = 0; fine <= 1; fine++) /* what is not well stands first */
+	for (size_t k = 0; k < ARRAY_LEN(order); k++)
 		for (size_t i = 0; i < rows.n; i++)
-			if (streq(rows.v[i].n->status, "pass") == fine)
-				put_row(&rows.v[i], &stages, a, t);
+			if (streq(rows.v[i].n->status, order[k]))
+				put_row(&rows.v[i], causes, &stages, a, t);
 	html_table_end(t);
 	text_add(t, "</section>\n");
 }

@@ -50,7 +50,7 @@ const char *html_stage_status(const cJSON *data, const char *stage);
 void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struct text *t);
 void html_findings(const html_rows *rows, struct arena *a, struct text *t);
 void html_topology(const html_nodes *nodes, struct arena *a, struct text *t);
-void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t);
+void html_node_table(const cJSON *doc, const html_nodes *nodes, struct arena *a, struct text *t);
 void html_heat_maps(const cJSON *doc, struct arena *a, struct text *t);
 /* What was measured between pairs; false: nothing was. */
 bool html_pairs(const cJSON *doc, struct arena *a, struct text *t);

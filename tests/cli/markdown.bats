@@ -27,6 +27,14 @@ setup() {
     [ "$(awk -F'|' '{ print $3 + 0 }' <<<"$rows" | sort -nu | paste -sd' ')" = "1024 2048 4096" ]
 }
 
+@test "markdown: advice on what is not wrong is there, too; quiet leaves it out" {
+    run -0 --separate-stderr windsock --here --budget 2500ms --format markdown
+    grep -q '^| :fast_forward: skip | stage.training ' <<<"$output"
+    grep -q '^windsock --here --budget [0-9]*s   # or without a budget$' <(sed -n '/^### What to type$/,$p' <<<"$output")
+    run -0 --separate-stderr windsock --here --budget 2500ms --format markdown --quiet
+    run ! grep -- '--budget' <<<"$output"
+}
+
 @test "markdown: quiet leaves what is wrong" {
     run -0 --separate-stderr ifprobe --format markdown --quiet
     run ! grep white_check_mark <<<"$output"

@@ -214,6 +214,56 @@ static void t_cut_off(void **state)
 	cJSON_Delete(doc);
 }
 
+/* What is not wrong is not among the causes: its advice stands where it is told. */
+static void t_advice_on_remarks(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	cJSON *doc = parse("{\"findings\":["
+			   "{\"check\":\"c\",\"status\":\"warn\",\"host\":\"n1\",\"message\":\"m\","
+			   "\"fix\":[\"mend it\"]},"
+			   "{\"check\":\"i\",\"status\":\"info\",\"host\":\"n1\",\"message\":\"m\","
+			   "\"fix\":[\"better so\"]}]}");
+	const char *fix;
+	struct text page;
+
+	html_page(doc, &a, &page);
+	fix = strstr(page.s, "<pre>mend it</pre>");
+	assert_non_null(fix);
+	assert_null(strstr(fix + 1, "<pre>mend it</pre>"));
+	assert_non_null(strstr(page.s, "<td>m<div class=\"fix\"><pre>better so</pre>"));
+	cJSON_Delete(doc);
+}
+
+/* The worst host stands first, and where the reason is none of its own stages it is said. */
+static void t_hosts_by_how_bad(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	cJSON *doc = parse(
+		"{\"findings\":[{\"check\":\"w\",\"status\":\"warn\",\"host\":\"n1\","
+		"\"message\":\"m\"},{\"check\":\"mesh.in\",\"status\":\"fail\",\"subject\":\"n2\","
+		"\"host\":\"n0\",\"message\":\"n2 is <not> reached\"}],"
+		"\"data\":{\"passing_nodes\":[\"n0\",\"n1\"],\"failing_nodes\":[\"n2\"],"
+		"\"causes\":[{\"stage\":\"reach\",\"check\":\"mesh.in\",\"status\":\"fail\","
+		"\"subject\":\"n2\",\"message\":\"n2 is <not> reached\",\"hosts\":[]}]},\"nodes\":["
+		"{\"host\":\"n0\",\"data\":{\"stages\":[{\"name\":\"ports\",\"status\":\"pass\"}]}}"
+		","
+		"{\"host\":\"n1\",\"data\":{\"stages\":[{\"name\":\"ports\",\"status\":\"warn\"}]}}"
+		","
+		"{\"host\":\"n2\",\"data\":{\"stages\":[{\"name\":\"ports\",\"status\":\"pass\"}]}}"
+		"]}");
+	const char *at[3];
+	struct text page;
+
+	html_page(doc, &a, &page);
+	at[0] = strstr(page.s, "<tr data-status=\"fail\"><th scope=\"row\">n2</th>");
+	at[1] = strstr(page.s, "<tr data-status=\"warn\"><th scope=\"row\">n1</th>");
+	at[2] = strstr(page.s, "<tr data-status=\"pass\"><th scope=\"row\">n0</th>");
+	assert_true(at[0] && at[0] < at[1] && at[1] < at[2]);
+	at[1] = strstr(at[0], "reach: n2 is &#60;not&#62; reached");
+	assert_true(at[1] && at[1] < strstr(at[0], "</tr>"));
+	cJSON_Delete(doc);
+}
+
 static void t_fold(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -376,12 +426,20 @@ static void t_report_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_heat),	  cmocka_unit_test(t_coarsen),
-		cmocka_unit_test(t_report_page),  cmocka_unit_test(t_causes_are_ranked),
-		cmocka_unit_test(t_escape),	  cmocka_unit_test(t_envelope_is_inside),
-		cmocka_unit_test(t_own_commands), cmocka_unit_test(t_odd_documents),
-		cmocka_unit_test(t_no_size),	  cmocka_unit_test(t_cut_off),
-		cmocka_unit_test(t_fold),	  cmocka_unit_test(t_hosts),
+		cmocka_unit_test(t_heat),
+		cmocka_unit_test(t_coarsen),
+		cmocka_unit_test(t_report_page),
+		cmocka_unit_test(t_causes_are_ranked),
+		cmocka_unit_test(t_escape),
+		cmocka_unit_test(t_envelope_is_inside),
+		cmocka_unit_test(t_own_commands),
+		cmocka_unit_test(t_odd_documents),
+		cmocka_unit_test(t_no_size),
+		cmocka_unit_test(t_cut_off),
+		cmocka_unit_test(t_fold),
+		cmocka_unit_test(t_hosts),
+		cmocka_unit_test(t_advice_on_remarks),
+		cmocka_unit_test(t_hosts_by_how_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
