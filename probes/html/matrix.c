@@ -6,8 +6,8 @@
 enum { SENDERS_MAX = 200, MATRIX_MAX = 1024 };
 
 static const char *const state_classes[] = {"", "m-ok", "m-part", "m-bad", "m-none"};
-static const char *const state_names[] = {"", "every port answers", "some ports do not",
-					  "none answers", "not tested"};
+static const char *const state_names[] = {"", HTML_REACHED, HTML_IN_PART, HTML_UNREACHED,
+					  HTML_UNTESTED};
 
 static unsigned char colour_of(const char *cell)
 {
@@ -158,7 +158,7 @@ static void heat(const cJSON *reach, struct html_grid *g, struct arena *a, struc
 		return;
 	text_addf(t, "<h3>How long an answer takes%s</h3>\n",
 		  g->n < hosts ? ", the slowest pair of each square" : "");
-	html_grid_draw(g, "Time to an answer", NULL, t);
+	html_grid_draw(g, "Time to an answer", g->n == hosts ? "answers" : NULL, t);
 	html_grid_key(g, names, t);
 }
 

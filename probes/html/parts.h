@@ -8,6 +8,12 @@
 
 extern const char html_style[], html_script[];
 
+/* What a square of the map of who reaches whom means: for its key, and for the script. */
+#define HTML_REACHED "every port answers"
+#define HTML_IN_PART "some ports do not"
+#define HTML_UNREACHED "none answers"
+#define HTML_UNTESTED "not tested"
+
 /* Text with what HTML would take for its own made harmless. */
 void html_text(struct text *t, const char *s);
 /* "<section id=ID><h2>TITLE</h2>" */

@@ -230,7 +230,7 @@ P
         wait(function(){a.push(b.textContent);b.textContent='again';
         wait(function(){setTimeout(function(){a.push(b.textContent);document.title='ANSWER '+a.join('|')},1800)})})"
     echo "$output"
-    [[ $output == "ANSWER 1 rows|1 rows|node0 to node2: filtered|"@(Copied|Select it)"|Copy" ]]
+    [[ $output == "ANSWER 1 rows|1 rows|node0 to node2: none answers (filtered)|"@(Copied|Select it)"|Copy" ]]
     quiet_browser
 }
 
@@ -279,6 +279,35 @@ P
     echo "$output"
     local pair=': [0-9.]+ GB/s, [0-9.]+ us(, [0-9.]+ % sent again)?'
     [[ $output =~ ^"ANSWER rank 0 to rank 1"$pair\|"rank 1 to rank 1: itself|rank 1 to rank 0"$pair\|"rank 1 to rank 0"$pair$ ]]
+    quiet_browser
+}
+
+@test "Chromium: how long an answer takes is said by the keys; who reaches whom in the words of its key" {
+    needs_chromium
+    jq '.data.parts.reach.matrix.cells[0][1] = "partial" | .data.parts.reach.targets += [{from: "node0", to: "node1", ms: 0.0123456}]' four.json >part.json
+    "$BIN/windsock" diff part.json part.json --report part.html >/dev/null
+    page_is_sound part.html
+    run -0 browse part.html "
+        var a=[],maps=document.querySelectorAll('svg.heat');
+        function key(svg,k){svg.dispatchEvent(new KeyboardEvent('keydown',{key:k,bubbles:true}));
+            return svg.nextElementSibling.querySelector('output').textContent}
+        a.push(key(maps[0],'ArrowRight'),key(maps[0],'ArrowLeft'));
+        a.push(maps[1].tabIndex,key(maps[1],'ArrowLeft'),key(maps[1],'ArrowRight'),key(maps[1],'ArrowRight'));
+        document.title='ANSWER '+a.join('|')"
+    echo "$output"
+    [ "$output" = "ANSWER node0 to node1: some ports do not|node0 to node0: itself|0|node0 to node0: itself|node0 to node1: 0.0123 ms|node0 to node2: no answer" ]
+    quiet_browser
+}
+
+@test "Chromium: on paper what was closed is open, and closed again after it" {
+    needs_chromium
+    run -0 browse pairs.html "
+        var all=document.querySelectorAll('details'),a=[all.length>0];
+        function open(){return document.querySelectorAll('details[open]').length}
+        all.forEach(function(x,i){x.open=i>0});
+        a.push(all.length-open());dispatchEvent(new Event('beforeprint'));a.push(all.length-open());
+        dispatchEvent(new Event('afterprint'));a.push(all.length-open());document.title='ANSWER '+a.join()"
+    [ "$output" = "ANSWER true,1,0,1" ]
     quiet_browser
 }
 
