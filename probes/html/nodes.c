@@ -1,5 +1,6 @@
 /* The hosts: a picture of who hangs on which network, and a row for each. */
 #include "probes/html/parts.h"
+#include "probes/tally/subject.h"
 
 #include <math.h>
 
@@ -167,26 +168,18 @@ struct node_row {
 };
 typedef LIST(struct node_row) node_rows;
 
-/* Of a link both ends, of a folded list each. */
 static bool is_about(const cJSON *cause, const char *host, struct arena *a)
 {
-	const char *subject = json_text(cause, "subject");
 	const cJSON *name;
+	host_list named;
 
 	cJSON_ArrayForEach (name, json_get(cause, "hosts"))
 		if (streq(cJSON_GetStringValue(name) ?: "", host))
 			return true;
-	for (size_t n; *subject; subject += n) {
-		host_list named = {0};
-		struct err ignored = {0};
-
-		subject += strspn(subject, " ");
-		n = strcspn(subject, " ");
-		if (n && !hostlist_parse(arena_strndup(a, subject, n), a, &named, &ignored))
-			for (size_t i = 0; i < named.n; i++)
-				if (streq(named.v[i].name, host))
-					return true;
-	}
+	subject_names(a, json_text(cause, "subject"), &named);
+	for (size_t i = 0; i < named.n; i++)
+		if (streq(named.v[i].name, host))
+			return true;
 	return false;
 }
 

@@ -1,6 +1,7 @@
 /* Findings alike on several hosts, and the list of hosts. */
 #include "probes/html/parts.h"
 #include "probes/tally/alike.h"
+#include "probes/tally/subject.h"
 
 enum { FEW = 3 }; /* texts of one shape that are shown each by itself */
 
@@ -11,9 +12,9 @@ struct keyed {
 };
 
 /* A subject that is the host itself says nothing more than the host's name. */
-static struct keyed keyed(const cJSON *f, size_t at, struct arena *a)
+static struct keyed keyed(const cJSON *f, const char *host, size_t at, struct arena *a)
 {
-	const char *subject = json_text(f, "subject"), *host = json_text(f, "host");
+	const char *subject = json_text(f, "subject");
 	const char *said = alike_gist(a, json_text(f, "message"), host);
 	const char *about =
 		arena_printf(a, "%s\n%s\n%s\n", json_text(f, "check"), json_text(f, "status"),
@@ -74,7 +75,7 @@ static void add_row(const struct keyed *v, size_t n, const char *said, struct ar
 	const char *names;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!i || !streq(v[i].host, v[i - 1].host))
+		if (*v[i].host && (!i || !streq(v[i].host, v[i - 1].host)))
 			LIST_ADD(a, &r->hosts)->name = v[i].host;
 		if (v[i].at < first->at)
 			first = &v[i];
@@ -126,9 +127,11 @@ void html_fold(const cJSON *doc, struct arena *a, html_rows *ret)
 	const cJSON *all = json_get(doc, "findings"), *f;
 	size_t n = 0, total = (size_t)cJSON_GetArraySize(all);
 	struct keyed *k = arena_alloc(a, (total + 1) * sizeof(*k));
+	struct names hosts = {0};
 
+	run_hosts(doc, a, &hosts);
 	cJSON_ArrayForEach (f, all) {
-		k[n] = keyed(f, n, a);
+		k[n] = keyed(f, subject_host(doc, &hosts, f), n, a);
 		n++;
 	}
 	qsort(k, n, sizeof(*k), by_key);

@@ -6,6 +6,7 @@
 #include "probes/iface/fleet.h"
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
+#include "probes/tally/subject.h"
 
 static bool blame(struct preflight *p, const char *name)
 {
@@ -18,22 +19,14 @@ static bool blame(struct preflight *p, const char *name)
 	return true;
 }
 
-/* A subject may be one host, a folded list, or a pair with an arrow between. */
 static bool blame_words(struct preflight *p, const char *subject)
 {
+	host_list named;
 	bool any = false;
 
-	for (size_t n; subject && *subject; subject += n) {
-		host_list named = {0};
-		struct err ignored = {0};
-
-		subject += strspn(subject, " ");
-		n = strcspn(subject, " ");
-		if (!n || hostlist_parse(arena_strndup(p->a, subject, n), p->a, &named, &ignored))
-			continue;
-		for (size_t i = 0; i < named.n; i++)
-			any |= blame(p, named.v[i].name);
-	}
+	subject_names(p->a, subject, &named);
+	for (size_t i = 0; i < named.n; i++)
+		any |= blame(p, named.v[i].name);
 	return any;
 }
 

@@ -7,6 +7,7 @@
 #include "probes/preflight/diff_own.h"
 #include "probes/preflight/diff_tested.h"
 #include "probes/preflight/drift_values.h"
+#include "probes/tally/subject.h"
 
 struct finding *diff_note(struct compared *c, const char *check, const char *subject,
 			  enum status st)
@@ -50,10 +51,11 @@ static struct finding *note_of(struct compared *c, const char *check, const char
 	return f;
 }
 
-static struct finding *note_like(struct compared *c, const char *check, const cJSON *f,
-				 enum status st)
+/* Who only told it, in @of, is not named as if something were wrong with it. */
+static struct finding *note_like(struct compared *c, const char *check, const struct told *of,
+				 const cJSON *f, enum status st)
 {
-	const char *subject = json_text(f, "subject"), *host = json_text(f, "host");
+	const char *subject = json_text(f, "subject"), *host = subject_host(of->doc, &of->hosts, f);
 
 	subject = streq(subject, host) ? "" : subject;
 	return note_of(c, check,
@@ -69,15 +71,15 @@ static void compare_finding(struct compared *c, const cJSON *before, const cJSON
 	struct finding *g;
 
 	if (weight(st) > weight(was)) {
-		g = note_like(c, "diff.worse", f, weight(st) == 1 ? ST_WARN : ST_FAIL);
+		g = note_like(c, "diff.worse", &c->now, f, weight(st) == 1 ? ST_WARN : ST_FAIL);
 		finding_set(g, g->status, "%s now, was %s: %s", st, was, json_text(f, "message"));
 		take_fixes(g, f);
 	} else if (weight(was) > weight(st) && was_tested(f)) {
-		g = note_like(c, "diff.better", f, ST_PASS);
+		g = note_like(c, "diff.better", &c->now, f, ST_PASS);
 		finding_set(g, ST_PASS, "%s now, was %s: %s", st, was,
 			    json_text(before, "message"));
 	} else if (was_tested(before) && !was_tested(f)) {
-		g = note_like(c, "diff.untested", f, ST_WARN);
+		g = note_like(c, "diff.untested", &c->now, f, ST_WARN);
 		finding_set(g, ST_WARN, "not tested now: %s", json_text(f, "message"));
 	} else {
 		c->same++;
@@ -101,10 +103,10 @@ static void compare_gone(struct compared *c, const struct diff_tested *tested, c
 	struct finding *g;
 
 	if (diff_was_tested(tested, f, host)) {
-		g = note_like(c, "diff.better", f, ST_PASS);
+		g = note_like(c, "diff.better", &c->then, f, ST_PASS);
 		finding_set(g, ST_PASS, "is not said any more: %s", json_text(f, "message"));
 	} else {
-		g = note_like(c, "diff.untested", f, ST_WARN);
+		g = note_like(c, "diff.untested", &c->then, f, ST_WARN);
 		finding_set(g, ST_WARN, "not tested now, was %s: %s", json_text(f, "status"),
 			    json_text(f, "message"));
 	}
@@ -118,7 +120,6 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 	const char *own = then_own ? json_text(now, "host") : NULL;
 	struct diff_index before, after;
 	struct diff_tested tested;
-	struct names here = {0};
 
 	diff_index_init(&before, c->t->a, was, then_own);
 	diff_index_init(&after, c->t->a, is, own);
@@ -130,14 +131,13 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 	if (!streq(json_text(json_get(old, "data"), "tier"),
 		   json_text(json_get(now, "data"), "tier")))
 		return; /* what was not run has not become well */
-	run_hosts(now, c->t->a, &here);
 	diff_tested_init(&tested, c->t->a, old, now);
 	cJSON_ArrayForEach (f, was) {
 		const char *host = json_text(f, "host");
 
 		if (!is_of_run(f) || !weight(json_text(f, "status")) ||
 		    diff_index_take(&after, f, then_own) ||
-		    (!own && *host && !names_has(&here, host) &&
+		    (!own && *host && !names_has(&c->now.hosts, host) &&
 		     !streq(host, json_text(now, "host"))))
 			continue; /* nor has a host that was left out */
 		compare_gone(c, &tested, f, own && streq(host, then_own) ? own : host);
@@ -145,22 +145,20 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 }
 
 /* Those of @of that are not in @other; NULL: none. */
-static const char *only_in(struct compared *c, const cJSON *of, const cJSON *other)
+static const char *only_in(struct compared *c, const struct names *of, const struct names *other)
 {
-	struct names all = {0}, there = {0};
 	host_list only = {0};
 
-	run_hosts(of, c->t->a, &all);
-	run_hosts(other, c->t->a, &there);
-	for (size_t i = 0; i < all.size; i++)
-		if (all.slots[i] && !names_has(&there, all.slots[i]))
-			LIST_ADD(c->t->a, &only)->name = all.slots[i];
+	for (size_t i = 0; i < of->size; i++)
+		if (of->slots[i] && !names_has(other, of->slots[i]))
+			LIST_ADD(c->t->a, &only)->name = of->slots[i];
 	return only.n ? names_fold(c->t->a, &only) : NULL;
 }
 
-static void compare_hosts(struct compared *c, const cJSON *old, const cJSON *now)
+static void compare_hosts(struct compared *c)
 {
-	const char *gone = only_in(c, old, now), *new = only_in(c, now, old);
+	const struct names *then = &c->then.hosts, *now = &c->now.hosts;
+	const char *gone = only_in(c, then, now), *new = only_in(c, now, then);
 
 	if (gone)
 		finding_set(diff_note(c, "diff.host", gone, ST_INFO), ST_INFO,
@@ -253,12 +251,14 @@ void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *n
 {
 	static const char *const sweeps[] = {"collectives", "sweep"};
 	bool alone = streq(json_text(now, "command"), "ncclbench");
-	struct compared c = {.t = t, .stage = stage};
+	struct compared c = {.t = t, .stage = stage, .then = {old}, .now = {now}};
 	size_t from = t->items.n;
 	struct diff_nodes nodes;
 	const cJSON *n;
 
-	compare_hosts(&c, old, now);
+	run_hosts(old, t->a, &c.then.hosts);
+	run_hosts(now, t->a, &c.now.hosts);
+	compare_hosts(&c);
 	compare_findings(&c, old, now);
 	for (size_t i = 0; i < (alone ? 1 : ARRAY_LEN(sweeps)); i++)
 		diff_sweep(&c, sweeps[i], envelope_part(old, sweeps[i], "ncclbench"),

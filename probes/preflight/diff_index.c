@@ -97,26 +97,3 @@ const cJSON *nodes_find(const struct diff_nodes *x, const char *host)
 	}
 	return NULL;
 }
-
-static void add(struct names *to, struct arena *a, const char *name)
-{
-	if (name && *name && !names_has(to, name))
-		names_add(to, a, name);
-}
-
-/* A run over several hosts is about them, not about the one that began it. */
-void run_hosts(const cJSON *doc, struct arena *a, struct names *ret)
-{
-	static const char *const lists[] = {"passing_nodes", "failing_nodes"};
-	const cJSON *x;
-
-	cJSON_ArrayForEach (x, json_get(doc, "nodes"))
-		add(ret, a, json_text(x, "host"));
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		cJSON_ArrayForEach (x, json_get(json_get(doc, "data"), lists[i]))
-			add(ret, a, cJSON_GetStringValue(x));
-	cJSON_ArrayForEach (x, json_get(json_get(json_get(doc, "data"), "world"), "ranks"))
-		add(ret, a, json_text(x, "host"));
-	if (!ret->n)
-		add(ret, a, json_text(doc, "host"));
-}

@@ -30,7 +30,4 @@ struct diff_nodes {
 void nodes_init(struct diff_nodes *x, struct arena *a, const cJSON *nodes);
 const cJSON *nodes_find(const struct diff_nodes *x, const char *host); /* NULL: not there */
 
-/* The hosts that a run was about; of a run on one host alone it is that one. */
-void run_hosts(const cJSON *doc, struct arena *a, struct names *ret);
-
 #endif

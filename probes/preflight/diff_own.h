@@ -2,11 +2,17 @@
 #define PROBES_PREFLIGHT_DIFF_OWN_H
 /* Between the files of `windsock diff`: what two runs said (diff.c), and what they measured. */
 #include "probes/preflight/diff.h"
+#include "probes/tally/names.h"
 
+struct told { /* by a run */
+	const cJSON *doc;
+	struct names hosts;
+};
 struct compared {
 	struct tally *t;
 	unsigned stage;
 	size_t same, changed;
+	struct told then, now;
 };
 
 struct finding *diff_note(struct compared *c, const char *check, const char *subject,

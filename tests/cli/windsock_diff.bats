@@ -99,6 +99,14 @@ setup() {
     [ "$(jq -r '[.findings[] | select(.check == "diff.worse")] | length' <<<"$output")" = 1 ]
 }
 
+@test "diff: whoever began the run is not named before what is wrong with another host" {
+    jq 'del(.findings[] | select(.check == "mesh.in"))' four.json >well.json
+    run -1 --separate-stderr "$BIN/windsock" diff well.json four.json
+    [[ $output == *"fail  diff.worse "*" mesh.in node2 "* && $output != *"mesh.in node2 "*"node0: "* ]]
+    run -0 --separate-stderr "$BIN/windsock" diff four.json well.json
+    [[ $output == *" mesh.in node2 "* && $output != *"mesh.in node2 "*"node0: "* ]]
+}
+
 @test "diff: what was not tested has not become well" {
     better='[.findings[] | select(.check == "diff.better") | .subject] | join(",")'
     untested='[.findings[] | select(.check == "diff.untested") | "\(.status) \(.subject) \(.message)"] | join(",")'

@@ -287,6 +287,21 @@ static void t_fold(void **state)
 	assert_int_equal(rows.v[2].hosts.n, 1);
 	cJSON_Delete(doc);
 	rows = (html_rows){0};
+	/* who began the run tells what is between others, and how it reaches them itself */
+	doc = parse(
+		"{\"host\":\"n0\",\"nodes\":[{\"host\":\"n0\"},{\"host\":\"n1\"},"
+		"{\"host\":\"n3\"}],\"findings\":["
+		"{\"check\":\"mesh.in\",\"host\":\"n0\",\"subject\":\"n[1,3]\",\"message\":\"m\"},"
+		"{\"check\":\"pair.x\",\"host\":\"n0\",\"subject\":\"n1 -> n3\",\"message\":\"m\"},"
+		"{\"check\":\"peer.reach\",\"host\":\"n0\",\"subject\":\"n1\",\"message\":\"m\"},"
+		"{\"check\":\"x\",\"host\":\"n0\",\"subject\":\"eth0\",\"message\":\"m\"},"
+		"{\"check\":\"y\",\"host\":\"n1\",\"subject\":\"n3\",\"message\":\"m\"}]}");
+	html_fold(doc, &a, &rows);
+	assert_int_equal(rows.n, 5);
+	for (size_t i = 0; i < rows.n; i++)
+		assert_int_equal(rows.v[i].hosts.n, i >= 2);
+	cJSON_Delete(doc);
+	rows = (html_rows){0};
 	doc = parse("{\"findings\":[" /* n10 and n2 say it in two stages; the first is shown */
 		    "{\"check\":\"b\",\"host\":\"n10\",\"message\":\"m\",\"value\":1},"
 		    "{\"check\":\"b\",\"host\":\"n2\",\"message\":\"m\"},"
