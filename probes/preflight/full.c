@@ -186,6 +186,32 @@ static bool is_needless(struct preflight *p, enum stage_id id, size_t hosts)
 	return why;
 }
 
+static bool was_told(const struct preflight *p, const struct finding *f, size_t before)
+{
+	for (size_t i = 0; i < before; i++) {
+		const struct finding *x = p->t.items.v[i].f;
+
+		if (!p->t.items.v[i].retold && streq(x->check, f->check) &&
+		    streq(x->subject ?: "", f->subject) && streq(x->host ?: "", f->host ?: ""))
+			return true;
+	}
+	return false;
+}
+
+/* What an earlier stage measured, too, says which measurement it is: programs know a finding by its
+ * check and its subject. */
+static void tell_apart(struct preflight *p, enum stage_id id)
+{
+	size_t from = p->run[id].from;
+
+	for (size_t i = from; i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+
+		if (f->subject && was_told(p, f, from))
+			f->subject = arena_printf(p->a, "%s (%s)", f->subject, stages[id].name);
+	}
+}
+
 void preflight_full(struct preflight *p, enum stage_id id, const char *names_of, size_t hosts)
 {
 	cJSON *doc, *again = NULL;
@@ -203,6 +229,7 @@ void preflight_full(struct preflight *p, enum stage_id id, const char *names_of,
 		if (!p->run[id].cut)
 			preflight_judge_training(p, json_get(doc, "data"), json_get(again, "data"));
 	}
+	tell_apart(p, id);
 	cJSON_Delete(doc);
 	cJSON_Delete(again);
 }

@@ -107,6 +107,9 @@ paces() { # RATES...: ddpsmoke's data of four ranks
         reach,paths,collectives,training,pairs,find-slow,sweep,expectations ]
     [ "$(jq '[.findings[]] | length' <<<"$output")" = "$(jq '[.data.stages[].findings] | add' <<<"$output")" ]
     [[ $(jq -r .data.covers <<<"$output") == *"with pairs, long sweeps and training" ]]
+    # what several stages measure can be told apart
+    [ "$(of ncclbench.test .subject | paste -sd,)" = "x,x (pairs),x (find-slow),x (sweep)" ]
+    [ "$(of ddpsmoke.test .subject | paste -sd,)" = "x,x (expectations)" ]
     rm calls
     run -0 windsock # the default tier has none of it
     [ "$(cut -d' ' -f1 calls | paste -sd,)" = portcheck,ifprobe,ncclbench,ddpsmoke ]
