@@ -17,12 +17,14 @@
 # make O=out-of-tree SAN=address,undefined WERROR=1 V=1 CC=clang
 
 O       ?= build
+$(if $(word 2,$(O)),$(error O='$(O)': make takes no folder with a blank in its name))
 PREFIX  ?= /usr/local
-BINDIR  ?= $(PREFIX)/bin
-MANDIR  ?= $(PREFIX)/share/man
-BASHDIR ?= $(PREFIX)/share/bash-completion/completions
-ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
-DATADIR ?= $(PREFIX)/share/windsock
+# As arguments these are taken, from the environment not: many a job has a DATADIR of its own.
+BINDIR  := $(PREFIX)/bin
+MANDIR  := $(PREFIX)/share/man
+BASHDIR := $(PREFIX)/share/bash-completion/completions
+ZSHDIR  := $(PREFIX)/share/zsh/site-functions
+DATADIR := $(PREFIX)/share/windsock
 
 CFLAGS  ?= -O2 -g1
 STD     := -std=gnu11 -D_GNU_SOURCE
@@ -110,6 +112,7 @@ look: $(filter-out $(SEEN:%.c=$(O)/%.o),$(call obj,%)) $(UNIT:%=$(O)/tests/unit/
       $(foreach p,$(PLUGINS),$(objects_$p)) fakes
 
 # --- what the option tables say, as man pages and completions ------------------
+RUN := # what starts a command of another processor, as qemu
 docs: $(foreach c,$(COMMANDS),$(O)/man/$c.1 $(O)/bash/$c $(O)/zsh/_$c)
 $(O)/man/%.1: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate man >$@
 $(O)/bash/%: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate bash >$@
@@ -170,8 +173,10 @@ dist:
 deb:
 	@O='$(O)' scripts/deb
 
-# For Slurm, Kubernetes, CI and monitoring: each says in its first lines where it goes.
-GLUE = scripts/gpu-check scripts/gpu-peer.py $(filter-out %/npd,$(wildcard $(foreach d,gpu-check.d slurm parallelcluster kubernetes kubernetes/npd github gitlab prometheus systemd,scripts/$d/*)))
+# For Slurm, Kubernetes, CI and monitoring: each says in its first lines where it goes. And a lab.
+GLUE = scripts/lab scripts/gpu-check scripts/gpu-peer.py $(filter-out %/npd,$(wildcard $(foreach d,lab.d gpu-check.d slurm parallelcluster kubernetes kubernetes/npd github gitlab prometheus systemd,scripts/$d/*)))
+# What somebody else put into a folder stays, and the folder with it.
+remove_empty = [ ! -d '$(1)' ] || rmdir --ignore-fail-on-non-empty '$(1)'
 install: all install-plugins
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(BASHDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(DATADIR)'
 	install -m 755 $(COMMANDS:%=$(O)/bin/%) '$(DESTDIR)$(BINDIR)'
@@ -179,11 +184,14 @@ install: all install-plugins
 	install -m 644 $(COMMANDS:%=$(O)/bash/%) '$(DESTDIR)$(BASHDIR)'
 	install -m 644 $(COMMANDS:%=$(O)/zsh/_%) '$(DESTDIR)$(ZSHDIR)'
 	install -m 644 lib/report/envelope.schema.json '$(DESTDIR)$(DATADIR)'
-	for f in $(GLUE); do install -D -m $$([ -x $$f ] && echo 755 || echo 644) $$f '$(DESTDIR)$(DATADIR)'/$${f#scripts/}; done
+	for f in $(GLUE); do install -D -m $$([ -x $$f ] && echo 755 || echo 644) $$f '$(DESTDIR)$(DATADIR)'/$${f#scripts/} || exit; done
 uninstall: uninstall-plugins
 	rm -f $(foreach c,$(COMMANDS),'$(DESTDIR)$(BINDIR)/$c' '$(DESTDIR)$(MANDIR)/man1/$c.1' \
 	  '$(DESTDIR)$(BASHDIR)/$c' '$(DESTDIR)$(ZSHDIR)/_$c')
-	rm -rf '$(DESTDIR)$(DATADIR)'
+	! cd '$(DESTDIR)$(DATADIR)' 2>/dev/null || { rm -f envelope.schema.json $(GLUE:scripts/%=%) && \
+	  for d in $(filter-out ./,$(sort $(dir $(GLUE:scripts/%=%)))); do \
+	    [ ! -d $$d ] || rmdir -p --ignore-fail-on-non-empty $$d || exit; done; }
+	$(call remove_empty,$(DESTDIR)$(DATADIR))
 clean:
 	rm -rf '$(O)'
 

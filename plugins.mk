@@ -1,6 +1,10 @@
 # Plug-ins: shared objects that only some runs load, each linked against a library
 # that most machines need not have. Without its headers one is left out.
-PLUGINDIR ?= $(PREFIX)/lib/windsock
+PLUGINDIR := $(PREFIX)/lib/windsock
+# Filled below, and not from the environment.
+PLUGINS :=
+COMM_PLUGINS :=
+GPU_HEADERS :=
 has_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) $(2) -E - >/dev/null 2>&1 && echo yes)
 
 ifeq ($(call has_header,curl/curl.h),yes)
@@ -42,8 +46,10 @@ $(O)/lib/windsock/%.so: $(O)/plugins/%.o
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -shared -o $@ $< $(PLUGIN_LIBS_$*)
 
+# What was built: root may find no nvcc, where who built it did.
 install-plugins: plugins
-	$(if $(PLUGIN_FILES),install -d '$(DESTDIR)$(PLUGINDIR)' && install -m 644 $(PLUGIN_FILES) '$(DESTDIR)$(PLUGINDIR)')
+	for f in $(O)/lib/windsock/*.so; do [ ! -e "$$f" ] || install -D -m 644 -t '$(DESTDIR)$(PLUGINDIR)' "$$f" || exit; done
 uninstall-plugins:
-	rm -rf '$(DESTDIR)$(PLUGINDIR)'
+	rm -f $(patsubst objects_%,'$(DESTDIR)$(PLUGINDIR)/%.so',$(filter objects_%,$(.VARIABLES)))
+	$(call remove_empty,$(DESTDIR)$(PLUGINDIR))
 .PHONY: plugins install-plugins uninstall-plugins
