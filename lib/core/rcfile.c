@@ -286,6 +286,33 @@ struct span rc_below(struct span text)
 	return (struct span){p, (size_t)(end - p)};
 }
 
+/* Of the text without the block: where that begins in @old. */
+static size_t place_of_block(struct span old, struct span clean)
+{
+	const char *p = old.s, *end = old.s + old.n;
+
+	while (p < end) {
+		struct span l = next_line(&p, end);
+
+		if (is_mark(l, begin_mark))
+			return (size_t)(l.s - old.s) < clean.n ? (size_t)(l.s - old.s) : clean.n;
+	}
+	return clean.n;
+}
+
+static size_t place_for(enum rc_place where, struct span old, struct span clean)
+{
+	switch (where) {
+	case RC_ABOVE_INTERACTIVE:
+		return place_above_guard(clean);
+	case RC_KEEP:
+		return place_of_block(old, clean);
+	case RC_APPEND:
+		break;
+	}
+	return clean.n;
+}
+
 static int check_body(const char *body, struct err *e)
 {
 	const char *p = body, *end = body + strlen(body);
@@ -309,7 +336,7 @@ int rc_put(struct arena *a, struct span old, const char *body, enum rc_place whe
 
 	if (check_body(body, e) < 0 || rc_remove(a, old, &clean, &found, e) < 0)
 		return -1;
-	at = where == RC_ABOVE_INTERACTIVE ? place_above_guard(clean) : clean.n;
+	at = place_for(where, old, clean);
 	join = at && clean.s[at - 1] != '\n';
 	text_init(&out, a);
 	text_addn(&out, clean.s, at);

@@ -14,6 +14,7 @@
 
 enum rc_place {
 	RC_APPEND,	      /* at the end */
+	RC_KEEP,	      /* where it is: what follows it may mean something; else at the end */
 	RC_ABOVE_INTERACTIVE, /* above the first "not interactive: return" guard of a shell rc
 				 file (Debian's `case $- in`, `[ -z "$PS1" ] && return`,
 				 `[[ $- != *i* ]] && return`), or login, or on a terminal of

@@ -148,36 +148,51 @@ static void slurm(const struct suggestion *s, struct text *out)
 		text_addf(out, "export %s=%s\n", s->env.v[i].name, s->env.v[i].value);
 }
 
+#define TASK_PROLOG                                                                                \
+	"# Slurm TaskProlog: what this prints becomes the task's environment, but for what the\n"  \
+	"# job has set itself. It must never fail: a task whose prolog fails is cancelled.\n"
+
 static void slurm_script(const struct suggestion *s, struct text *out)
 {
-	text_add(out, "#!/bin/sh\n# Slurm TaskProlog: what this prints becomes the task's "
-		      "environment.\n");
+	text_add(out, TASK_PROLOG);
 	for (size_t i = 0; i < s->env.n; i++) {
-		const char *line =
-			arena_printf(s->a, "export %s=%s", s->env.v[i].name, s->env.v[i].value);
+		const char *name = s->env.v[i].name;
+		const char *line = arena_printf(s->a, "export %s=%s", name, s->env.v[i].value);
 
-		text_addf(out, "printf '%%s\\n' %s\n", shell_quote(s->a, line));
+		text_addf(out, "[ \"${%s+set}\" ] || printf '%%s\\n' %s\n", name,
+			  shell_quote(s->a, line));
 	}
-	text_add(out, "exit 0\n");
+	text_add(out, ":\n");
 }
 
 static void slurm_script_computed(const str_list *peers, struct text *out)
 {
-	text_add(out, "#!/bin/sh\n"
-		      "# Slurm TaskProlog: what this prints becomes the task's environment.\n"
-		      "# It must never fail: a task whose prolog fails is cancelled.\n"
-		      "PATH=$PATH:" EMIT_USUAL_PATH "\n"
-		      "command -v ifprobe >/dev/null 2>&1 || exit 0\n");
+	text_add(out, TASK_PROLOG
+		 "PATH=$PATH:" EMIT_USUAL_PATH "\n"
+		 "windsock() {\n"
+		 "    timeout -k 1 12 ifprobe --suggest=slurm --quiet --budget 10s \"$@\" "
+		 "2>/dev/null </dev/null\n"
+		 "}\n"
+		 "if command -v ifprobe >/dev/null 2>&1; then\n");
 	if (peers->n) {
-		text_add(out, "# One that reaches the peers or, while they do not answer, the best "
-			      "by rank.\n"
-			      "lines=$(ifprobe --suggest=slurm --quiet --budget 10s --deadline 2s");
+		text_add(out,
+			 "    # One that reaches the peers or, while they do not answer, the best "
+			 "by rank.\n"
+			 "    lines=$(windsock --deadline 2s");
 		emit_peer_args(peers, out);
-		text_add(out, " 2>/dev/null)\n"
-			      "[ -z \"$lines\" ] || { printf '%s\\n' \"$lines\"; exit 0; }\n");
+		text_add(out, ")\n    [ -n \"$lines\" ] || ");
+	} else {
+		text_add(out, "    ");
 	}
-	text_add(out, "ifprobe --suggest=slurm --quiet --budget 10s 2>/dev/null\n"
-		      "exit 0\n");
+	text_add(
+		out,
+		"lines=$(windsock)\n"
+		"    [ -z \"$lines\" ] || printf '%s\\n' \"$lines\" | while IFS= read -r line; do\n"
+		"        name=${line#export }\n"
+		"        printenv \"${name%%=*}\" >/dev/null || printf '%s\\n' \"$line\"\n"
+		"    done\n"
+		"fi\n"
+		":\n");
 }
 
 /* systemd.exec(5): double quotes, backslash and % have a meaning. */
@@ -205,6 +220,37 @@ static void k8s(const struct suggestion *s, struct text *out)
 		for (const char *p = s->env.v[i].value; *p; p++)
 			text_addn(out, *p == '\'' ? "''" : p, *p == '\'' ? 2 : 1);
 		text_add(out, "'\n");
+	}
+}
+
+/* The value of a line that ends at @end, with what k8s() quotes taken back; NULL: none of ours. */
+static const char *k8s_value(const char *p, const char *end, struct arena *a)
+{
+	struct text value;
+
+	if (end - p < 2 || *p != '\'' || end[-1] != '\'')
+		return NULL;
+	text_init(&value, a);
+	for (p++, end--; p < end; p++) {
+		text_addn(&value, p, 1);
+		p += *p == '\'';
+	}
+	return value.s;
+}
+
+static void k8s_read(const char *text, struct suggestion *ret)
+{
+	for (const char *p = text, *end; *p; p = *end ? end + 1 : end) {
+		const char *colon = strstr(p, ": "), *name, *value;
+
+		end = p + strcspn(p, "\n");
+		if (!starts_with(p, "  ") || !colon || colon > end)
+			continue;
+		name = arena_strndup(ret->a, p + 2, (size_t)(colon - p - 2));
+		value = k8s_value(colon + 2, end, ret->a);
+		if (suggest_can_say(name, value))
+			*LIST_ADD(ret->a, &ret->env) =
+				(struct env_line){.name = name, .value = value};
 	}
 }
 
@@ -248,7 +294,7 @@ static const struct emit_form forms[] = {
 	 .render = shell,
 	 .render_computed = bashrc_computed,
 	 .is_block = true,
-	 .above_interactive = true,
+	 .place = RC_ABOVE_INTERACTIVE,
 	 .user_path = "~/.bashrc",
 	 .then = "new shells have it; for this one: . ~/.bashrc"},
 	{.name = "profile.d",
@@ -274,6 +320,9 @@ static const struct emit_form forms[] = {
 	 .help = "a TaskProlog script: the right value on each node of a job",
 	 .render = slurm_script,
 	 .render_computed = slurm_script_computed,
+	 .is_block = true,
+	 .place = RC_KEEP,
+	 .head = "#!/bin/sh\n",
 	 .mode = 0755,
 	 .root_path = "/etc/slurm/windsock-taskprolog",
 	 .then = "add TaskProlog=/etc/slurm/windsock-taskprolog to slurm.conf, then: scontrol "
@@ -282,11 +331,14 @@ static const struct emit_form forms[] = {
 	 .help = "an env file for docker run --network host --env-file",
 	 .render = plain,
 	 .text_only = true,
+	 .is_block = true,
+	 .place = RC_KEEP,
 	 .user_path = "windsock.env",
 	 .then = "docker run --network host --env-file windsock.env ..."},
 	{.name = "k8s",
 	 .help = "a ConfigMap for envFrom (pods with hostNetwork: true)",
 	 .render = k8s,
+	 .read = k8s_read,
 	 .text_only = true,
 	 .user_path = "windsock-nccl.yaml",
 	 .then = "kubectl apply -f windsock-nccl.yaml, and envFrom: [{configMapRef: {name: "

@@ -6,6 +6,7 @@
  * Kubernetes ConfigMap. Each syntax quotes differently (docker and nccl.conf
  * not at all), which is why nobody should do it by hand.
  */
+#include "lib/core/rcfile.h"
 #include "probes/iface/suggest.h"
 
 enum emit_how {
@@ -25,7 +26,12 @@ struct emit_form {
 	void (*render_computed)(const str_list *peers, struct text *out);
 	bool text_only; /* its reader takes printable UTF-8, which a name need not be */
 	bool is_block;	/* goes between our markers into a file that has other owners */
-	bool above_interactive;
+	enum rc_place place;
+	/* What a new file begins with, above the block. A file that begins so and was not made by
+	 * us is somebody else's program. NULL: the block may stand in any file. */
+	const char *head;
+	/* Of a whole file: the lines that @render would make it of. */
+	void (*read)(const char *text, struct suggestion *ret);
 	unsigned mode;
 	const char *root_path; /* where it is written by root; NULL: say --to */
 	const char *user_path; /* below $HOME (starts with "~/") or in the current folder */

@@ -101,49 +101,86 @@ static const char *comment(const char *note, struct arena *a)
 	return arena_printf(a, "%s\n", line);
 }
 
-/* With @sign our name on it: first, but for a script's "#!" line. */
+/* With @sign our name on it. */
 static const char *render(const struct write_request *q, const struct suggestion *s, bool sign,
 			  struct arena *a)
 {
 	bool computed = q->how == EMIT_COMPUTED && q->form->render_computed;
 	const char *note = !computed && q->note ? comment(q->note, a) : "";
 	struct text out;
-	size_t at = 0;
 
 	text_init(&out, a);
+	text_addf(&out, "%s%s", sign ? made_by_us : "", note);
 	if (computed)
 		q->form->render_computed(&q->peers, &out);
 	else
 		q->form->render(s, &out);
-	if (starts_with(out.s, "#!"))
-		at = strcspn(out.s, "\n") + 1;
-	return arena_printf(a, "%.*s%s%s%s", (int)at, out.s, sign ? made_by_us : "", note,
-			    out.s + at);
+	return out.s;
+}
+
+/* Of a whole file: would we write it so, with some values and perhaps a note? What was added by
+ * somebody else would be lost. */
+static bool is_rendering(const struct write_request *q, const struct file_text *old,
+			 struct arena *a)
+{
+	struct suggestion s = {.a = a};
+	const char *body = old->text.s + strlen(made_by_us);
+	struct text out;
+
+	if (!starts_with(old->text.s, made_by_us))
+		return false;
+	if (starts_with(body, "# "))
+		body += strcspn(body, "\n") + 1;
+	q->form->read(body, &s);
+	text_init(&out, a);
+	q->form->render(&s, &out);
+	return streq(body, out.s);
+}
+
+/* No file is written over, nor taken away, in which there are lines that we would not write. */
+static int refuse_others(const struct write_request *q, const struct file_text *old,
+			 struct arena *a, struct err *e)
+{
+	struct err damage = {0};
+	struct span rest;
+	bool found;
+
+	if (!old->text.n)
+		return 0;
+	if (q->form->is_block && (rc_remove(a, old->text, &rest, &found, &damage) || found))
+		return 0; /* what is ours is marked */
+	if (!is_ours(old)) {
+		if (q->undo || (q->form->is_block && !q->form->head))
+			return 0;
+		err_set(e, ERR_SYS, "%s is there already and was not made by ifprobe", old->path);
+		return err_hint(e, "move it away, or name another file: --to PATH");
+	}
+	if (!q->form->is_block && is_rendering(q, old, a))
+		return 0;
+	err_set(e, ERR_SYS, "%s was made by ifprobe, and has other lines, too", old->path);
+	return err_hint(e, "move it away%s", q->undo ? "" : ", or name another file: --to PATH");
 }
 
 static int wanted_text(const struct write_request *q, const struct suggestion *s,
 		       const struct file_text *old, struct file_text *ret, struct arena *a,
 		       struct err *e)
 {
-	const char *body = render(q, s, !old->exists || is_ours(old) || !q->form->is_block, a);
+	const struct emit_form *f = q->form;
+	const char *body = render(q, s, !old->text.n || is_ours(old) || !f->is_block, a);
+	struct span above = f->head && !old->text.n ? span_of(f->head) : old->text;
 
-	if (!q->form->is_block) {
-		if (old->text.n && !is_ours(old)) {
-			err_set(e, ERR_SYS, "%s is there already and was not made by ifprobe",
-				old->path);
-			return err_hint(e, "move it away, or name another file: --to PATH");
-		}
-		ret->text = span_of(body);
-		return 0;
-	}
-	return rc_put(a, old->text, body,
-		      q->form->above_interactive ? RC_ABOVE_INTERACTIVE : RC_APPEND, &ret->text, e);
+	if (f->is_block)
+		return rc_put(a, above, body, f->place, &ret->text, e);
+	ret->text = span_of(body);
+	return 0;
 }
 
 /* What the file should be after --undo; exists=false: no file at all. */
 static int undone_text(const struct write_request *q, const struct file_text *old,
 		       struct file_text *ret, bool *ret_found, struct arena *a, struct err *e)
 {
+	const char *head = q->form->head ? q->form->head : "";
+
 	if (!q->form->is_block) {
 		*ret_found = old->exists && is_ours(old);
 		ret->exists = !*ret_found && old->exists;
@@ -152,7 +189,7 @@ static int undone_text(const struct write_request *q, const struct file_text *ol
 	}
 	if (rc_remove(a, old->text, &ret->text, ret_found, e))
 		return -1;
-	ret->exists = old->exists && !(ret->text.n == 0 && is_ours(old));
+	ret->exists = old->exists && !(is_ours(old) && streq(ret->text.s, head));
 	return 0;
 }
 
@@ -172,14 +209,17 @@ static int apply(const struct write_request *q, const struct file_text *new, str
 			   : remove_file(new->path, e);
 }
 
-/* What to do next, with the file's real name in it. */
+/* What to do next, with the file's real name in it; a whole one, where the usual one is whole. */
 static const char *then(const struct emit_form *f, const char *path, struct arena *a)
 {
 	const char *usual = f->user_path ? f->user_path : f->root_path, *at;
+	AUTO_FREE char *real = NULL;
 
 	if (!f->then)
 		return NULL;
 	at = usual ? strstr(f->then, usual) : NULL;
+	if (at && *usual == '/' && (real = realpath(path, NULL)))
+		path = real;
 	return at ? arena_printf(a, "%.*s%s%s", (int)(at - f->then), f->then, path,
 				 at + strlen(usual))
 		  : f->then;
@@ -224,6 +264,8 @@ int write_apply(const struct write_request *q, const struct suggestion *s, struc
 	if (write_path(q, a, &old.path, e) || read_old(&old, a, e))
 		return -1;
 	new.path = old.path;
+	if (refuse_others(q, &old, a, e))
+		return -1;
 	if (q->undo ? undone_text(q, &old, &new, &changed, a, e)
 		    : wanted_text(q, s, &old, &new, a, e))
 		return -1;

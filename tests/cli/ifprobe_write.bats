@@ -210,11 +210,14 @@ ballast" ]
 
 @test "write: other people's files are kept, and an earlier line in nccl.conf is told" {
     usable_here
-    echo "mine" >vars
-    run -3 --separate-stderr ifprobe --write docker --to vars
-    [ "$(cat vars)" = mine ]
-    run -0 --separate-stderr ifprobe --write docker --undo --to vars
-    [ "$(cat vars)" = mine ]
+    local kind
+    for kind in k8s slurm-taskprolog; do
+        echo "mine" >vars
+        run -3 --separate-stderr ifprobe --write $kind --to vars
+        [ "$(cat vars)" = mine ]
+        run -0 --separate-stderr ifprobe --write $kind --undo --to vars
+        [ "$(cat vars)" = mine ]
+    done
     printf 'NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=docker' >nccl.conf
     cp nccl.conf before
     run -0 --separate-stderr ifprobe --write nccl.conf --to nccl.conf

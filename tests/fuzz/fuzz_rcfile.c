@@ -40,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	expect(exact != NULL);
 	memcpy(exact, data, n);
 	check((struct span){exact, n}, RC_APPEND, &a);
+	check((struct span){exact, n}, RC_KEEP, &a);
 	check((struct span){exact, n}, RC_ABOVE_INTERACTIVE, &a);
 	return 0;
 }

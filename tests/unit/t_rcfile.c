@@ -61,6 +61,18 @@ static void goes_to_the_end(void **state UNUSED)
 	undoes(put("a\r", RC_APPEND), "a\r", true);
 }
 
+static void stays_where_it_is(void **state UNUSED)
+{
+	const char *other = "# >>> windsock >>>\nexport B=2\n# <<< windsock <<<\n";
+
+	assert_string_equal(put("a\n", RC_KEEP), "a\n" BLOCK);
+	assert_string_equal(put(arena_printf(&a, "a\n%sb\n", other), RC_KEEP), "a\n" BLOCK "b\n");
+	assert_string_equal(put(arena_printf(&a, "%sb", other), RC_KEEP), BLOCK "b");
+	assert_string_equal(put(arena_printf(&a, "%sb\n", put("a", RC_APPEND)), RC_KEEP),
+			    "a\n" BLOCK "b\n");
+	assert_string_equal(put(put("a", RC_APPEND), RC_KEEP), put("a", RC_APPEND));
+}
+
 static void goes_above_every_guard(void **state UNUSED)
 {
 	static const char *const guards[] = {
@@ -223,7 +235,7 @@ static void any_text_comes_back(void **state UNUSED)
 	unsigned seed = 2;
 
 	for (int i = 0; i < RANDOM_TEXTS; i++) {
-		enum rc_place where = i % 2 ? RC_APPEND : RC_ABOVE_INTERACTIVE;
+		enum rc_place where = (enum rc_place)(i % 3);
 		struct span old = random_text(&seed), once, twice, back;
 		bool found;
 
@@ -312,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(goes_to_the_end),
+		TEST(stays_where_it_is),
 		TEST(goes_above_every_guard),
 		TEST(takes_nothing_else_for_a_guard),
 		TEST(there_is_only_ever_one),
