@@ -84,15 +84,23 @@ static const char *command_end(const char *p)
 	return p;
 }
 
+const char *heed_command(const char **at, struct arena *a)
+{
+	const char *p = skip_words(*at + strspn(*at, ";&|"));
+
+	*at = *p && *p != '#' ? command_end(p + 1) : p;
+	return *at > p ? arena_strndup(a, p, (size_t)(*at - p)) : NULL;
+}
+
 const char *heed_assignment(const char *line, struct arena *a)
 {
-	while (*line) {
-		const char *p = skip_words(line + strspn(line, ";&|"));
-		size_t n = strcspn(p, "=");
+	const char *command;
 
-		if (p[n] && suggest_can_say(arena_strndup(a, p, n), ""))
-			return p;
-		line = *p && *p != '#' ? command_end(p + 1) : "";
+	while ((command = heed_command(&line, a))) {
+		size_t n = strcspn(command, "=");
+
+		if (command[n] && suggest_can_say(arena_strndup(a, command, n), ""))
+			return command;
 	}
 	return NULL;
 }

@@ -24,6 +24,8 @@ void heed_login(struct report *r);
 
 /* The line at *@p without its end; moves *@p behind it. */
 char *heed_line(const char **p, const char *end, struct arena *a);
+/* The next command in a line of a shell's, without "export", "then" and the like; NULL: no more. */
+const char *heed_command(const char **at, struct arena *a);
 /* The assignment in a line of a shell's: "NAME=value", NAME one that a suggestion sets; or NULL. */
 const char *heed_assignment(const char *line, struct arena *a);
 /* The finding write.conflict of that line, which becomes a comment. */

@@ -9,13 +9,16 @@
 enum { BIGGEST = 1 << 20 };
 
 #define TO_PROFILE "ifprobe --bashrc --to ~/.profile"
-#define TO_CSHRC "echo 'eval \"`ifprobe --suggest=csh --quiet`\"' >>~/.cshrc"
+/* The last line of a file may have no end. */
+#define TO_CSHRC "printf '\\neval \"`ifprobe --suggest=csh --quiet`\"\\n' >>~/.cshrc"
+/* In ~/.profile it is read by other shells, too, and the file may go: `ifprobe --bashrc --undo`. */
+#define TO_LOGIN "printf '\\n[ -z \"$BASH_VERSION\" ] || [ ! -f ~/.bashrc ] || . ~/.bashrc\\n'"
 
 static const struct {
 	const char *shell, *fix; /* NULL: nobody works in it */
 } others[] = {
 	{"zsh", "ifprobe --bashrc --to ~/.zshenv"},
-	{"fish", "echo 'ifprobe --suggest=fish --quiet 2>/dev/null | source' "
+	{"fish", "printf '\\nifprobe --suggest=fish --quiet 2>/dev/null | source\\n' "
 		 ">>~/.config/fish/config.fish"},
 	{"csh", TO_CSHRC},
 	{"tcsh", TO_CSHRC "   # or ~/.tcshrc, where that is there"},
@@ -50,6 +53,32 @@ static void say_other(const char *shell, struct report *r)
 	report_add(r, f);
 }
 
+/* Is it `. ~/.bashrc`, however that is spelled? */
+static bool is_source(const char *command)
+{
+	static const char *const words[] = {".", "source", "\\."};
+	size_t n = strcspn(command, " \t"), name;
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (n != strlen(words[i]) || !starts_with(command, words[i]))
+			continue;
+		command += n + strspn(command + n, " \t");
+		name = strcspn(command, " \t");
+		return memmem(command, name, "bashrc", strlen("bashrc")) != NULL;
+	}
+	return false;
+}
+
+static bool has_source(const char *line, struct arena *a)
+{
+	const char *command;
+
+	while ((command = heed_command(&line, a)))
+		if (is_source(command))
+			return true;
+	return false;
+}
+
 /* Does the text lead to ~/.bashrc? What it sets itself behind that counts more. */
 static bool reads_bashrc(const char *path, const char *text, size_t n, struct report *r)
 {
@@ -60,7 +89,7 @@ static bool reads_bashrc(const char *path, const char *text, size_t n, struct re
 	for (const char *p = text, *end = text + n; p < end; nr++) {
 		const char *line = heed_line(&p, end, a), *sets = heed_assignment(line, a);
 
-		if (line[strspn(line, " \t")] != '#' && strstr(line, "bashrc"))
+		if (has_source(line, a))
 			reads = true;
 		else if (reads && sets)
 			heed_conflict(path, nr,
@@ -100,7 +129,7 @@ static void bash(const char *home, struct report *r)
 			    : "is not there, nor is ~/.profile: at a login bash does not read "
 			      "~/.bashrc by itself");
 	finding_expect(f, "a line that reads ~/.bashrc");
-	finding_fix(f, "echo '. ~/.bashrc' >>%s", shell_quote(a, first));
+	finding_fix(f, TO_LOGIN " >>%s", shell_quote(a, first));
 	report_add(r, f);
 }
 

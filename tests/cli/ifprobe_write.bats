@@ -253,27 +253,6 @@ ballast" ]
     [ "$(jq '[.findings[] | select(.check == "write.conflict")] | length' <<<"$output")" = 2 ]
 }
 
-@test "bashrc: a login that does not lead to it is told, and what it sets behind it" {
-    usable_here
-    can_unshare
-    login() {
-        unshare --user --map-root-user --mount -- sh -c 'mount --bind passwd /etc/passwd; ifprobe --bashrc --json' >said
-        jq -r '.findings[] | select(.check == "write.shell" or .check == "write.conflict") |
-            "\(.check) \(.subject | ltrimstr("'"$HOME/"'"))"' said
-    }
-    sed 's|^\(root:.*:\)[^:]*$|\1/bin/bash|' /etc/passwd >passwd
-    [ -z "$(login)" ]
-    grep -q 'new shells have it' said || grep -q 'already as it should' said
-    printf 'export NCCL_SOCKET_IFNAME=a\n# bashrc\n' >"$HOME/.bash_profile" # ahead of .profile
-    [ "$(login)" = "write.shell .bash_profile" ]
-    sh -c "$(jq -r '.findings[] | select(.check == "write.shell").fix[0]' said)"
-    [ -z "$(login)" ]
-    echo 'export NCCL_SOCKET_IFNAME=b' >>"$HOME/.bash_profile"
-    [ "$(login)" = "write.conflict .bash_profile:4" ]
-    rm "$HOME/.bash_profile" "$HOME/.profile"
-    [ "$(login)" = "write.shell .bash_profile" ]
-}
-
 @test "write: nccl.conf that NCCL does not come to, or too late, is told" {
     usable_here
     can_unshare
