@@ -73,6 +73,33 @@ static void spec(struct text *out, const struct opt_row *r, const char *name, bo
 	text_add(out, "'");
 }
 
+/* Begins the spec of operands: of the first one ("1"), or of all ("*"). */
+static void operand(struct text *out, const char *which, const struct command *cmd)
+{
+	text_addf(out, " \\\n        '%s:", which);
+	spec_text(out, cmd->operand);
+	text_add(out, ":");
+}
+
+static void operands(struct text *out, const struct command *cmd)
+{
+	if (!cmd->operand)
+		return;
+	if (cmd->verbs) {
+		operand(out, "1", cmd);
+		text_addf(out, "{ compadd - %s; %s }'", opt_join(out->a, cmd->verbs, " "),
+			  action(cmd->operand_complete));
+	}
+	operand(out, "*", cmd);
+	if (cmd->line_verb)
+		text_addf(out, "{ if [[ $words[CURRENT-1] == %s ]]; then %s; else %s; fi }'",
+			  cmd->line_verb, action(OPT_C_HOSTS), action(cmd->operand_complete));
+	else if (cmd->wraps)
+		text_addf(out, "{ %s %s; fi }'", behind, action(cmd->operand_complete));
+	else
+		text_addf(out, "%s'", action(cmd->operand_complete));
+}
+
 void opt_zsh(const struct opt_usage *u, struct text *out)
 {
 	const struct command *cmd = u->cmd;
@@ -91,21 +118,6 @@ void opt_zsh(const struct opt_usage *u, struct text *out)
 		if (r->shortname)
 			spec(out, r, arena_printf(out->a, "-%c", r->shortname), true);
 	}
-	if (cmd->verbs)
-		text_addf(out, " \\\n        '1:%s:{ compadd - %s; %s }'", cmd->operand,
-			  opt_join(out->a, cmd->verbs, " "), action(cmd->operand_complete));
-	if (cmd->line_verb)
-		text_addf(
-			out,
-			" \\\n        '*:%s:{ if [[ $words[CURRENT-1] == %s ]]; then %s; else %s; "
-			"fi }'",
-			cmd->operand, cmd->line_verb, action(OPT_C_HOSTS),
-			action(cmd->operand_complete));
-	else if (cmd->wraps)
-		text_addf(out, " \\\n        '*:%s:{ %s %s; fi }'", cmd->operand, behind,
-			  action(cmd->operand_complete));
-	else if (cmd->operand)
-		text_addf(out, " \\\n        '*:%s:%s'", cmd->operand,
-			  action(cmd->operand_complete));
+	operands(out, cmd);
 	text_addf(out, "\n}\n_%s \"$@\"\n", cmd->name);
 }

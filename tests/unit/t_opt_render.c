@@ -47,7 +47,7 @@ static const struct command cmd = {
 		 "\n  verbatim --as-it-is\n\n.starts with a dot\n'and a quote",
 	.examples = "  optest --format json   # one\n  optest 'a-b' \\n      # a remark\n",
 	.environment = "T_BESIDE What no option says.\n",
-	.operand = "FILE",
+	.operand = "FILE[:LINE]",
 	.operand_complete = OPT_C_FILE,
 	.verbs = verbs,
 	.line_verb = "emit",
@@ -55,15 +55,26 @@ static const struct command cmd = {
 
 static const struct opt_usage all = {&cmd, &table, 1};
 
+/* What operands may be called, where no verb is one. */
+static const struct command of_hosts = {
+	.name = "opthosts", .operand = "HOST[:PORTS]", .operand_complete = OPT_C_HOST};
+static const struct command wrapping = {
+	.name = "optwraps", .operand = "it's[:x]", .operand_complete = OPT_C_FILE, .wraps = true};
+
 typedef void render_fn(const struct opt_usage *, struct text *);
 
-static const char *rendered(struct arena *a, render_fn *render)
+static const char *rendered_of(struct arena *a, render_fn *render, const struct opt_usage *usage)
 {
 	struct text out;
 
 	text_init(&out, a);
-	render(&all, &out);
+	render(usage, &out);
 	return out.s;
+}
+
+static const char *rendered(struct arena *a, render_fn *render)
+{
+	return rendered_of(a, render, &all);
 }
 
 static void save(const char *path, const char *s)
@@ -242,20 +253,25 @@ static void bash_completes(void **state UNUSED)
 	AUTO(arena_done) struct arena a = {0};
 
 	save("optest.bash", rendered(&a, opt_bash));
+	save("aliases",
+	     "shopt -s expand_aliases\nalias ls=\"ls -F\" grep=false sed=false sort=false "
+	     "tr=false\n");
 	save("hosts", "10.0.0.1 t-one\n10.0.0.2 t-two # a remark\n");
 	for (size_t i = 0; i < ARRAY_LEN(completions); i++) {
 		const struct completion *c = &completions[i];
 		const char *got = shell(
-			&a, arena_printf(&a,
-					 "HOME=/nonexistent HOSTFILE=hosts bash --norc -uc '. "
-					 "./optest.bash; "
-					 "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
-					 "_optest; printf \"%%s\\n\" \"${COMPREPLY[@]}\" | sort | "
-					 "paste -sd\" \"'",
-					 c->words[strlen(c->words) - 1] == '\''
-						 ? arena_printf(&a, "%.*s\"\"",
-								(int)strlen(c->words) - 2, c->words)
-						 : c->words));
+			&a,
+			arena_printf(
+				&a,
+				"HOME=/nonexistent HOSTFILE=hosts bash --norc -uc '. ./aliases; . "
+				"./optest.bash; "
+				"COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
+				"_optest; printf \"%%s\\n\" \"${COMPREPLY[@]}\" | sort | "
+				"paste -sd\" \"'",
+				c->words[strlen(c->words) - 1] == '\''
+					? arena_printf(&a, "%.*s\"\"", (int)strlen(c->words) - 2,
+						       c->words)
+					: c->words));
 
 		if (strncmp(got, c->want, strlen(c->want)) || !streq(got + strlen(c->want), "\n"))
 			fail_msg("'%s' completes to '%s', want '%s'", c->words, got, c->want);
@@ -294,18 +310,26 @@ static void zsh_completes(void **state UNUSED)
 		{"optest emit localh", "localhost", NULL},
 		{"optest emit em", "empty/", NULL},
 		{"optest join em", "empty/", NULL},
+		{"optest x opt", "optest.bash", NULL},
+		{"opthosts localh", "localhost", NULL},
+		{"optwraps opt", "optest.bash", NULL},
 	};
+	const struct opt_usage hosts = {&of_hosts, &table, 1}, wraps = {&wrapping, &table, 1};
 	AUTO(arena_done) struct arena a = {0};
 
 	if (!has_tool("zsh"))
 		skip();
 	save("_optest", rendered(&a, opt_zsh));
+	save("_opthosts", rendered_of(&a, opt_zsh, &hosts));
+	save("_optwraps", rendered_of(&a, opt_zsh, &wraps));
 	save("ask.zsh", zpty_script);
 	assert_string_equal(shell(&a, "zsh -n _optest 2>&1"), "");
 	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
 		const char *got = shell(
 			&a, arena_printf(&a, "timeout 20 zsh -f ask.zsh '%s' 2>&1", asked[i][0]));
 
+		if (strstr(got, "_arguments:"))
+			fail_msg("'%s' completes to an error: %s", asked[i][0], got);
 		for (size_t j = 1; j < 3 && asked[i][j]; j++)
 			if (!strstr(got, asked[i][j]))
 				fail_msg("'%s' completes to '%s', want %s", asked[i][0], got,
