@@ -31,6 +31,28 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
     [[ $status == [01] && $stderr != *unbound* ]]
 }
 
+@test "an option without its value, and no word at all, are exit 2 and one line" {
+    local line
+    for line in 'dist --arch' 'bare --packages' 'bare bookworm --in' 'bare --out' validate 'validate nonsense'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$ROOT/scripts/"$line
+        [[ -z $output && ${#stderr_lines[@]} == 1 && $stderr == "${line%% *}: "* ]] || { echo "$line: $output $stderr"; false; }
+    done
+    run -1 "$ROOT/scripts/validate" prometheus </dev/null
+    [ "$output" = "validate: there is nothing in it" ]
+}
+
+@test "picture: a command that is not there, or prints nothing, leaves the old one" {
+    local command
+    echo old >out.svg
+    for command in /nonexist false; do
+        run -1 --separate-stderr "$ROOT/scripts/picture" out.svg title -- $command
+        [[ $stderr == "picture: $command"* && ${#stderr_lines[@]} == 1 && $(cat out.svg) == old ]]
+    done
+    "$ROOT/scripts/picture" out.svg title -- sh -c 'echo words; exit 1'
+    grep -q '>words<' out.svg
+}
+
 @test "make -n only says what it would do" {
     local goal
     cp "$ROOT"/{Makefile,plugins.mk} .
@@ -162,14 +184,16 @@ installs() { grep -c ' install ' calls; }
     setup_room chromium rsync
     as_user check
     [[ $status == 0 && $output == *"in no list of packages here: chromium"* ]] || { echo "$output"; false; }
-    [[ $output == *"  sudo apt-get install -y --no-install-recommends "*rsync*"going on without them"* ]] || { echo "$output"; false; }
-    run ! grep 'install.* chromium' <<<"$output"
+    [[ $output == *"needs root: "*rsync*". Run this once:"$'\n'"  sudo $ROOT/scripts/setup check"$'\n'*"going on without them"* ]] ||
+        { echo "$output"; false; }
+    run ! grep 'needs root:.* chromium' <<<"$output"
+    [[ $output != *"apt-get install"* ]] # which would start daemons
     rm tools/gcc
     as_user check
-    [[ $status == 3 && $output == *"sudo apt-get install -y --no-install-recommends "*gcc*"nothing begins without: gcc"* ]]
+    [[ $status == 3 && $output == *"needs root: "*gcc*"  sudo $ROOT/scripts/setup check"*"nothing begins without: gcc"* ]]
     rm lists
     as_user build
-    [[ $status == 3 && $output == *"  sudo apt-get update && sudo apt-get install -y --no-install-recommends "*gcc* ]]
+    [[ $status == 3 && $output == *"needs root: "*gcc*"  sudo $ROOT/scripts/setup build"* ]]
     [ ! -e calls ]
     # sudo that asks nothing has the proxy's address
     stand_in sudo 'echo "$*" >>sudos; [[ $* != *" true" ]] || exit 0'
