@@ -9,7 +9,9 @@ static struct port_needs needs(const struct cloud_run *q)
 	return (struct port_needs){q->master, {q->first, q->last}};
 }
 
-static int judge(const struct cloud_run *q, struct walls *w, const str_list *groups, struct err *e)
+/* @imagined: who the only node is that nobody described, or NULL. */
+static int judge(const struct cloud_run *q, struct walls *w, const str_list *groups,
+		 const char *imagined, struct err *e)
 {
 	const struct port_needs n = needs(q);
 	struct walls_training t;
@@ -19,11 +21,11 @@ static int judge(const struct cloud_run *q, struct walls *w, const str_list *gro
 		return -1;
 	for (size_t i = 0; i < t.classes.n; i++)
 		nodes += t.classes.v[i].nodes.n;
-	report_covers(
-		q->r,
-		"the rules around %zu interface%s; no packet was sent, and hosts' firewalls were "
-		"not looked at",
-		nodes, nodes == 1 ? "" : "s");
+	report_covers(q->r, "%s; no packet was sent, and hosts' firewalls%s were not looked at",
+		      imagined ? imagined
+			       : arena_printf(q->a, "the rules around %zu interface%s", nodes,
+					      nodes == 1 ? "" : "s"),
+		      w->cloud == WALLS_GCP ? " and firewall policies" : "");
 	walls_train_report(&t, q->r);
 	if (report_wants_data(q->r))
 		walls_train_data(&t, report_data(q->r));
@@ -71,6 +73,7 @@ static void say(const struct cloud_run *q, const struct alone *x, bool none)
 {
 	struct finding *f = report_find(q->r, "cloud.alone", carries(x, q->a));
 	const struct wall_case *c = NULL;
+	str_list lines;
 
 	for (size_t i = 0; i < x->t.cases.n && !c; i++)
 		c = x->t.cases.v[i].closed.n ? &x->t.cases.v[i] : NULL;
@@ -79,8 +82,11 @@ static void say(const struct cloud_run *q, const struct alone *x, bool none)
 	} else {
 		finding_set(f, none ? ST_FAIL : ST_INFO,
 			    "such nodes do not let training through: TCP %s cannot %s",
-			    port_spans_text(f->a, &c->closed), c->is_egress ? "leave" : "enter");
-		finding_fix(f, "%s", walls_mend(&x->t, c, f->a).first);
+			    port_spans_text(f->a, &c->closed),
+			    c->view.is_egress ? "leave" : "enter");
+		lines = walls_mend(&x->t, c->view.wall, c->view.is_egress, f->a);
+		for (size_t i = 0; i < lines.n; i++)
+			finding_fix(f, "%s", lines.v[i]);
 	}
 	report_add(q->r, f);
 }
@@ -115,6 +121,16 @@ static void report(const struct cloud_run *q, const alone_list *all)
 		put(q, all);
 }
 
+static const char *who_is(const struct cloud_run *q, const struct walls *w,
+			  const struct wall_node *n)
+{
+	if (w->cloud == WALLS_AZURE)
+		return "nodes behind that group alone, of which none is described";
+	return n->labels.n ? arena_printf(q->a, "nodes with %s, of which none is described",
+					  wall_label_word(n->labels.v[0]))
+			   : "nodes without a tag, of which none is described";
+}
+
 int cloud_audit_walls(const struct cloud_run *q, struct walls *w, struct err *e)
 {
 	const str_list all_groups = {0};
@@ -124,13 +140,16 @@ int cloud_audit_walls(const struct cloud_run *q, struct walls *w, struct err *e)
 
 	walls_settle(w);
 	if (w->nodes.n)
-		return judge(q, w, &q->c->groups, e);
+		return judge(q, w, &q->c->groups, NULL, e);
 	walls_imagine(w, &q->c->groups, q->a, &nodes, &n);
 	if (!n)
-		return err_set(e, ERR_USAGE, "no security group of that name is described there");
+		return q->c->groups.n
+			       ? err_set(e, ERR_USAGE, "nothing of that name is described there")
+			       : err_set(e, ERR_SYS,
+					 "neither a rule nor a node is described there");
 	if (n == 1) {
 		*LIST_ADD(q->a, &w->nodes) = nodes[0];
-		return judge(q, w, &all_groups, e);
+		return judge(q, w, &all_groups, who_is(q, w, &nodes[0]), e);
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct alone x;

@@ -3,20 +3,21 @@
 
 /* By its cards, which are nodes of their own. */
 struct machine {
-	const char *name;
+	const char *id, *name;
 	str_list networks;
 };
 typedef LIST(struct machine) machine_list;
 
 static void add(struct arena *a, machine_list *l, const struct wall_node *n)
 {
-	const char *name = n->machine ? n->machine : n->name;
+	const char *id = n->machine ? n->machine : n->name;
 	struct machine *m = NULL;
 
 	for (size_t i = 0; i < l->n && !m; i++)
-		m = streq(l->v[i].name, name) ? &l->v[i] : NULL;
+		m = streq(l->v[i].id, id) ? &l->v[i] : NULL;
 	m = m ? m : LIST_ADD(a, l);
-	m->name = name;
+	m->id = id;
+	m->name = n->machine_name ? n->machine_name : n->name;
 	*LIST_ADD(a, &m->networks) = n->network;
 }
 

@@ -21,11 +21,9 @@ static void put_open(const struct walls_training *t, const struct wall_pair *p, 
 		     const char *key)
 {
 	const struct port_span all = {1, 65535};
-	struct wall_flow f = p->flow;
 	port_spans open = {0};
 
-	f.proto = proto;
-	walls_open(t->w, &f, all, &open);
+	walls_open(t->w, &p->flow, proto, all, &open);
 	json_str(o, key, port_spans_text(t->w->a, &open));
 }
 
@@ -33,7 +31,7 @@ static void put_pair(const struct walls_training *t, const struct wall_pair *p, 
 {
 	json_str(o, "from", p->from->node->name);
 	json_str(o, "to", p->to->node->name);
-	if (p->stopped_by || (!p->from->unknown && !p->to->unknown))
+	if (p->stopped_by || (p->from->doubt == WALL_KNOWN && p->to->doubt == WALL_KNOWN))
 		json_bool(o, "trains", !p->stopped_by);
 	json_str(o, "stopped_by", p->stopped_by);
 	put_open(t, p, WALLS_TCP, o, "tcp");
@@ -61,16 +59,19 @@ void walls_train_data(const struct walls_training *t, cJSON *data)
 	list = json_array(audit, "missing");
 	for (size_t i = 0; i < t->cases.n; i++) {
 		const struct wall_case *c = &t->cases.v[i];
-		struct wall_mend m;
+		str_list lines;
+		cJSON *commands;
 
-		if (!c->closed.n)
+		if (!c->closed.n || wall_case_is_open_question(t, c))
 			continue;
-		m = walls_mend(t, c, t->w->a);
+		lines = walls_mend(t, c->view.wall, c->view.is_egress, t->w->a);
 		o = json_push_object(list);
-		json_str(o, "group", c->wall->name);
-		json_str(o, "direction", c->is_egress ? "egress" : "ingress");
+		json_str(o, "group", c->view.wall->name);
+		json_str(o, "direction", c->view.is_egress ? "egress" : "ingress");
 		json_str(o, "ports", port_spans_text(t->w->a, &c->closed));
 		json_str(o, "stopped_by", c->rule ? c->rule->name : NULL);
-		json_str(o, "command", m.first);
+		commands = json_array(o, "commands");
+		for (size_t k = 0; k < lines.n; k++)
+			json_push_str(commands, lines.v[k]);
 	}
 }

@@ -10,14 +10,15 @@ static void add_once(struct arena *a, str_list *l, const str_list *more)
 			*LIST_ADD(a, l) = more->v[i];
 }
 
-/* Those by which a rule of @wall chooses whom it is for: a peer that is named may be a bastion, but
- * where both ends are it is the cluster. */
+/* Those by which a rule of @wall chooses whom it is for; of one that is for all, from whom. */
 static str_list labels_of(const struct wall *wall, struct arena *a)
 {
 	str_list all = {0};
 
 	for (size_t i = 0; i < wall->rules.n; i++)
-		add_once(a, &all, &wall->rules.v[i].targets);
+		add_once(a, &all,
+			 wall->rules.v[i].targets.n ? &wall->rules.v[i].targets
+						    : &wall->rules.v[i].peer.labels);
 	return all;
 }
 

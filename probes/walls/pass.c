@@ -10,7 +10,8 @@ static bool has_any(const struct wall_node *n, const str_list *labels)
 
 bool wall_whom_is(const struct wall_whom *who, const struct wall_node *n, const union addr *at)
 {
-	if (who->is_all || who->is_network || has_any(n, &who->labels))
+	if (who->is_all || (n->is_outside ? who->is_internet : who->is_network) ||
+	    has_any(n, &who->labels))
 		return true;
 	for (size_t i = 0; i < who->ranges.n; i++)
 		if (addr_could_be_in(at, &who->ranges.v[i].net, who->ranges.v[i].bits))
@@ -18,18 +19,15 @@ bool wall_whom_is(const struct wall_whom *who, const struct wall_node *n, const 
 	return false;
 }
 
-/* An ICMP type is no port: rules do not tell those apart. */
-static bool reaches(const struct wall_rule *r, int proto, uint16_t port)
+/* What denies a part of the private addresses may deny a node whose own is not known, or not: that
+ * is said (say_doubt.c), and not taken for a fact. */
+static bool is_certain(const struct wall_whom *who, const union addr *at)
 {
-	for (size_t i = 0; i < r->reaches.n; i++) {
-		const struct wall_reach *x = &r->reaches.v[i];
-
-		if (x->proto == -1 && !x->ports.n)
+	if (at || who->is_all || who->is_network || who->labels.n)
+		return true;
+	for (size_t i = 0; i < who->ranges.n; i++)
+		if (!who->ranges.v[i].bits)
 			return true;
-		if ((x->proto == proto || (x->proto == -1 && proto != WALLS_ANY)) &&
-		    (!x->ports.n || port_spans_hold(&x->ports, port)))
-			return true;
-	}
 	return false;
 }
 
@@ -47,7 +45,7 @@ static bool takes_source(const struct wall_rule *r, struct port_span source)
 	return !r->from_ports.n;
 }
 
-static bool matches(const struct wall_rule *r, const struct wall_flow *f, bool is_egress)
+bool wall_rule_is_about(const struct wall_rule *r, const struct wall_flow *f, bool is_egress)
 {
 	const struct wall_node *owner = is_egress ? f->from : f->to;
 	const struct wall_node *peer = is_egress ? f->to : f->from;
@@ -56,33 +54,41 @@ static bool matches(const struct wall_rule *r, const struct wall_flow *f, bool i
 
 	return r->is_egress == is_egress && (!r->targets.n || has_any(owner, &r->targets)) &&
 	       wall_whom_is(&r->owner, owner, owner_at) && wall_whom_is(&r->peer, peer, peer_at) &&
-	       reaches(r, f->proto, f->port) && takes_source(r, f->source);
+	       (r->is_allow ||
+		(is_certain(&r->owner, owner_at) && is_certain(&r->peer, peer_at))) &&
+	       takes_source(r, f->source);
 }
 
-struct wall_verdict wall_ask(const struct wall *wall, const struct wall_flow *f, bool is_egress)
+struct wall_view wall_look(const struct wall *wall, const struct wall_flow *f, bool is_egress,
+			   struct arena *a)
 {
+	struct wall_view v = {.wall = wall, .is_egress = is_egress};
+
 	for (size_t i = 0; i < wall->rules.n; i++)
-		if (matches(&wall->rules.v[i], f, is_egress))
-			return (struct wall_verdict){wall->rules.v[i].is_allow, &wall->rules.v[i]};
-	return (struct wall_verdict){.passes = is_egress && wall->lets_out};
+		if (wall_rule_is_about(&wall->rules.v[i], f, is_egress))
+			*LIST_ADD(a, &v.rules) = &wall->rules.v[i];
+	return v;
 }
 
-static bool pass_side(const struct walls *w, const struct wall_flow *f, bool is_egress)
+/* An ICMP type is no port: rules do not tell those apart. */
+static bool reaches(const struct wall_rule *r, int proto, uint16_t port)
 {
-	const struct wall_node *owner = is_egress ? f->from : f->to;
+	for (size_t i = 0; i < r->reaches.n; i++) {
+		const struct wall_reach *x = &r->reaches.v[i];
 
-	for (size_t i = 0; i < owner->walls.n; i++) {
-		const struct wall *one = wall_find(w, owner->walls.v[i]);
-
-		if (one && !wall_ask(one, f, is_egress).passes)
-			return false;
+		if ((x->proto == -1 || x->proto == proto) &&
+		    (!x->ports.n || port_spans_hold(&x->ports, port)))
+			return true;
 	}
-	return true;
+	return false;
 }
 
-bool walls_pass(const struct walls *w, const struct wall_flow *f)
+struct wall_verdict wall_ask(const struct wall_view *v, int proto, uint16_t port)
 {
-	return pass_side(w, f, true) && pass_side(w, f, false);
+	for (size_t i = 0; i < v->rules.n; i++)
+		if (reaches(v->rules.v[i], proto, port))
+			return (struct wall_verdict){v->rules.v[i]->is_allow, v->rules.v[i]};
+	return (struct wall_verdict){.passes = v->is_egress && v->wall->lets_out};
 }
 
 static bool overlap(const port_spans *x, const port_spans *y)
@@ -94,15 +100,13 @@ static bool overlap(const port_spans *x, const port_spans *y)
 	return false;
 }
 
-bool wall_rule_stops(const struct wall_rule *r, const struct wall_flow *f, const port_spans *ports)
+bool wall_rule_reaches(const struct wall_rule *r, const port_spans *ports)
 {
-	struct wall_flow one = *f;
-
-	for (size_t i = 0; i < r->reaches.n && !r->is_allow; i++) {
+	for (size_t i = 0; i < r->reaches.n; i++) {
 		const struct wall_reach *x = &r->reaches.v[i];
 
-		one.port = x->ports.n ? x->ports.v[0].first : ports->v[0].first;
-		if ((!x->ports.n || overlap(&x->ports, ports)) && matches(r, &one, r->is_egress))
+		if ((x->proto == -1 || x->proto == WALLS_TCP) &&
+		    (!x->ports.n || overlap(&x->ports, ports)))
 			return true;
 	}
 	return false;
@@ -110,12 +114,12 @@ bool wall_rule_stops(const struct wall_rule *r, const struct wall_flow *f, const
 
 /* --- ranges of ports: between two edges of the rules nothing changes ------------------------ */
 
-static void add_edges(const struct wall *wall, struct arena *a, port_edges *l,
+static void add_edges(const struct wall_view *v, struct arena *a, port_edges *l,
 		      struct port_span within)
 {
-	for (size_t k = 0; k < wall->rules.n; k++)
-		for (size_t x = 0; x < wall->rules.v[k].reaches.n; x++) {
-			const port_spans *s = &wall->rules.v[k].reaches.v[x].ports;
+	for (size_t k = 0; k < v->rules.n; k++)
+		for (size_t x = 0; x < v->rules.v[k]->reaches.n; x++) {
+			const port_spans *s = &v->rules.v[k]->reaches.v[x].ports;
 
 			for (size_t p = 0; p < s->n; p++) {
 				port_edges_add(a, l, s->v[p].first, within);
@@ -124,61 +128,59 @@ static void add_edges(const struct wall *wall, struct arena *a, port_edges *l,
 		}
 }
 
-static void add_edges_of(const struct walls *w, const struct wall_node *n, struct arena *a,
-			 port_edges *l, struct port_span within)
-{
-	for (size_t i = 0; i < n->walls.n; i++) {
-		const struct wall *one = wall_find(w, n->walls.v[i]);
-
-		if (one)
-			add_edges(one, a, l, within);
-	}
-}
-
-struct question {
-	const struct walls *w;
-	const struct wall *wall;
-	const struct wall_flow *flow;
-	bool is_egress;
-};
-
 static bool is_closed(const void *arg, uint16_t port)
 {
-	const struct question *q = arg;
-	struct wall_flow one = *q->flow;
-
-	one.port = port;
-	return !wall_ask(q->wall, &one, q->is_egress).passes;
+	return !wall_ask(arg, WALLS_TCP, port).passes;
 }
 
-void wall_closed(const struct wall *wall, const struct wall_flow *f, bool is_egress,
-		 struct port_span within, struct arena *a, port_spans *ret)
+void wall_closed(const struct wall_view *v, struct port_span within, struct arena *a,
+		 port_spans *ret)
 {
 	AUTO(arena_done) struct arena mine = {0};
-	const struct question q = {NULL, wall, f, is_egress};
 	port_edges edges = {0};
 
-	add_edges(wall, &mine, &edges, within);
-	port_spans_where(a, &edges, within, is_closed, &q, ret);
+	add_edges(v, &mine, &edges, within);
+	port_spans_where(a, &edges, within, is_closed, v, ret);
+}
+
+struct way {
+	LIST(struct wall_view) views;
+	int proto;
+};
+
+static void add_views(const struct walls *w, const struct wall_flow *f, bool is_egress,
+		      struct arena *a, struct way *ret)
+{
+	const struct wall_node *owner = is_egress ? f->from : f->to;
+
+	for (size_t i = 0; i < owner->walls.n; i++) {
+		const struct wall *one = wall_find(w, owner->walls.v[i]);
+
+		if (one)
+			*LIST_ADD(a, &ret->views) = wall_look(one, f, is_egress, a);
+	}
 }
 
 static bool is_open(const void *arg, uint16_t port)
 {
-	const struct question *q = arg;
-	struct wall_flow one = *q->flow;
+	const struct way *way = arg;
 
-	one.port = port;
-	return walls_pass(q->w, &one);
+	for (size_t i = 0; i < way->views.n; i++)
+		if (!wall_ask(&way->views.v[i], way->proto, port).passes)
+			return false;
+	return true;
 }
 
-void walls_open(const struct walls *w, const struct wall_flow *f, struct port_span within,
-		port_spans *ret)
+void walls_open(const struct walls *w, const struct wall_flow *f, int proto,
+		struct port_span within, port_spans *ret)
 {
 	AUTO(arena_done) struct arena mine = {0};
-	const struct question q = {.w = w, .flow = f};
+	struct way way = {.proto = proto};
 	port_edges edges = {0};
 
-	add_edges_of(w, f->from, &mine, &edges, within);
-	add_edges_of(w, f->to, &mine, &edges, within);
-	port_spans_where(w->a, &edges, within, is_open, &q, ret);
+	add_views(w, f, true, &mine, &way);
+	add_views(w, f, false, &mine, &way);
+	for (size_t i = 0; i < way.views.n; i++)
+		add_edges(&way.views.v[i], &mine, &edges, within);
+	port_spans_where(w->a, &edges, within, is_open, &way, ret);
 }

@@ -7,8 +7,6 @@
 #include <ctype.h>
 #include <strings.h>
 
-#define WORD_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@()"
-
 const struct wall *wall_find(const struct walls *w, const char *id)
 {
 	for (size_t i = 0; i < w->all.n; i++)
@@ -24,9 +22,10 @@ bool wall_node_has(const struct wall_node *n, const char *label)
 
 const char *wall_label_word(const char *label)
 {
-	const char *colon = strchr(label, ':');
+	const char *colon = strchr(label, ':'), *word = colon ? colon + 1 : label;
+	const char *slash = strrchr(word, '/');
 
-	return colon ? colon + 1 : label;
+	return slash ? slash + 1 : word;
 }
 
 bool walls_are_of(struct walls *w, enum walls_cloud cloud)
@@ -39,8 +38,11 @@ bool walls_are_of(struct walls *w, enum walls_cloud cloud)
 
 const char *walls_word(struct walls *w, const char *s)
 {
-	if (!s || !*s || strlen(s) > 512 || s[strspn(s, WORD_BYTES)] || *s == '-')
+	if (!s || !*s || strlen(s) > 512 || *s == '-')
 		return NULL;
+	for (const char *c = s; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return NULL;
 	return arena_strdup(w->a, s);
 }
 
@@ -153,6 +155,7 @@ void walls_add(struct walls *w, const cJSON *doc, bool *ret_known)
 		if (cJSON_IsArray(json_get(doc, lists[i])))
 			list = json_get(doc, lists[i]);
 	*ret_known = add_one(w, doc);
+	w->is_whole |= list && !cJSON_GetArraySize(list);
 	cJSON_ArrayForEach (one, list)
 		*ret_known |= add_one(w, one);
 }
@@ -163,6 +166,21 @@ static void stand_before(struct walls *w, struct wall_node *n, const char *id)
 {
 	if (!is_among(id, n->walls.v, n->walls.n))
 		*LIST_ADD(w->a, &n->walls) = id;
+}
+
+/* Whoever listed a project's rules has those of all its networks. */
+static bool is_listed(const struct walls *w, const struct wall *wall)
+{
+	if (w->is_whole || wall->rules.n || wall->disabled.n || wall->left_out)
+		return true;
+	for (size_t i = 0; wall->place && i < w->all.n; i++) {
+		const struct wall *other = &w->all.v[i];
+
+		if ((other->rules.n || other->disabled.n) && other->place &&
+		    streq(other->place, wall->place))
+			return true;
+	}
+	return false;
 }
 
 /* A network without a rule has its wall all the same. */
@@ -179,13 +197,45 @@ static void settle_azure(struct walls *w, struct wall_node *n)
 	for (size_t i = 0; n->subnet && i < w->all.n; i++)
 		if (is_among(n->subnet, w->all.v[i].subnets.v, w->all.v[i].subnets.n))
 			stand_before(w, n, w->all.v[i].id);
+	for (size_t i = 0; n->subnet && i < w->subnets.n; i++)
+		if (streq(n->subnet, w->subnets.v[i].id) && w->subnets.v[i].group)
+			stand_before(w, n, w->subnets.v[i].group);
+}
+
+bool walls_knows_subnet(const struct walls *w, const struct wall_node *n)
+{
+	for (size_t i = 0; n->subnet && i < w->subnets.n; i++)
+		if (streq(n->subnet, w->subnets.v[i].id))
+			return true;
+	for (size_t i = 0; n->subnet && i < w->all.n; i++)
+		if (is_among(n->subnet, w->all.v[i].subnets.v, w->all.v[i].subnets.n))
+			return true;
+	return w->cloud == WALLS_GCP || !n->subnet;
+}
+
+/* Private endpoints, bastions and what is attached to nothing, where others are of machines. */
+static void leave_out_the_loose(struct walls *w)
+{
+	size_t kept = 0, of_machines = 0;
+
+	for (size_t i = 0; i < w->nodes.n; i++)
+		of_machines += w->nodes.v[i].machine != NULL;
+	for (size_t i = 0; i < w->nodes.n; i++)
+		if (w->nodes.v[i].machine || !of_machines)
+			w->nodes.v[kept++] = w->nodes.v[i];
+	w->loose += w->nodes.n - kept;
+	w->nodes.n = kept;
 }
 
 void walls_settle(struct walls *w)
 {
+	if (w->cloud == WALLS_AZURE)
+		leave_out_the_loose(w);
 	for (size_t i = 0; i < w->nodes.n; i++)
 		if (w->cloud == WALLS_GCP)
 			settle_gcp(w, &w->nodes.v[i]);
 		else
 			settle_azure(w, &w->nodes.v[i]);
+	for (size_t i = 0; w->cloud == WALLS_GCP && i < w->all.n; i++)
+		w->all.v[i].is_described = is_listed(w, &w->all.v[i]);
 }

@@ -36,6 +36,8 @@ static void add_prefix(struct walls *w, struct wall_whom *who, const char *text)
 		who->is_all = true;
 	else if (!strcasecmp(text, "VirtualNetwork"))
 		who->is_network = true;
+	else if (!strcasecmp(text, "Internet"))
+		who->is_internet = true;
 	else
 		(void)walls_add_range(w, who, text);
 }
@@ -77,11 +79,12 @@ static void read_rule(struct walls *w, size_t wall, const cJSON *o, bool is_buil
 	const char *direction = text_at(o, "direction"), *access = text_at(o, "access");
 	const cJSON *priority = at(o, "priority");
 	bool any_port = false, from_any = false;
-	struct wall_rule r = {.name = walls_word(w, json_get_str(o, "name")),
+	struct wall_rule r = {.name = walls_word(w, json_get_str(o, "name")) ?: "NAME",
 			      .is_builtin = is_builtin};
 	struct wall_reach x = {.proto = walls_protocol(text_at(o, "protocol"))};
 
-	if (!r.name || !direction || !access || !cJSON_IsNumber(priority) || x.proto < -1 ||
+	w->all.v[wall].left_out++;
+	if (!direction || !access || !cJSON_IsNumber(priority) || x.proto < -1 ||
 	    priority->valuedouble < 0 || priority->valuedouble > 65535)
 		return;
 	r.is_egress = !strcasecmp(direction, "Outbound");
@@ -92,8 +95,10 @@ static void read_rule(struct walls *w, size_t wall, const cJSON *o, bool is_buil
 	read_ports(w, o, "destination", &x.ports, &any_port);
 	read_ports(w, o, "source", &r.from_ports, &from_any);
 	*LIST_ADD(w->a, &r.reaches) = x;
-	if ((any_port || x.ports.n) && (from_any || r.from_ports.n))
-		walls_add_rule(w, &w->all.v[wall], &r);
+	if ((!any_port && !x.ports.n) || (!from_any && !r.from_ports.n))
+		return;
+	walls_add_rule(w, &w->all.v[wall], &r);
+	w->all.v[wall].left_out--;
 }
 
 /* --- groups --------------------------------------------------------------------------------- */
@@ -125,7 +130,8 @@ static void read_group(struct walls *w, const cJSON *o, const char *id)
 
 	if (w->all.n == n) /* in a second document */
 		return;
-	wall->name = walls_word(w, json_get_str(o, "name")) ?: walls_tail(w, id);
+	wall->is_described = true;
+	wall->name = walls_word(w, json_get_str(o, "name")) ?: walls_tail(w, id) ?: id;
 	wall->place = walls_word(w, json_get_str(o, "resourceGroup"))
 			      ?: walls_part(w, json_get_str(o, "id"), "resourceGroups");
 	cJSON_ArrayForEach (one, at(o, "subnets")) {
@@ -170,23 +176,60 @@ static void read_address(struct walls *w, struct wall_node *n, const cJSON *o)
 	}
 }
 
+/* Those of a scale set are all called alike: "set/3/nic". */
+static const char *name_of(struct walls *w, const cJSON *o)
+{
+	const char *id = json_get_str(o, "id"), *name = walls_tail(w, json_get_str(o, "name"));
+	const char *set = walls_part(w, id, "virtualMachineScaleSets");
+	const char *number = walls_part(w, id, "virtualMachines");
+
+	return set && number && name ? arena_printf(w->a, "%s/%s/%s", set, number, name) : name;
+}
+
 static void read_card(struct walls *w, const cJSON *o, const cJSON *addresses)
 {
-	const char *name = walls_tail(w, json_get_str(o, "name")), *group;
+	const char *name = name_of(w, o), *group;
 	struct wall_node *n;
 	const cJSON *one;
 
-	if (!name)
+	if (!name || cJSON_IsObject(at(o, "privateEndpoint"))) {
+		w->loose++;
 		return;
+	}
 	n = LIST_ADD(w->a, &w->nodes);
 	n->name = name;
-	n->machine = walls_tail(w, json_get_str(at(o, "virtualMachine"), "id"));
+	n->machine = id_at(w, at(o, "virtualMachine"));
+	n->machine_name = walls_tail(w, json_get_str(at(o, "virtualMachine"), "id"));
 	cJSON_ArrayForEach (one, addresses)
 		read_address(w, n, one);
 	n->network = network_of(w, n->subnet);
 	group = id_at(w, at(o, "networkSecurityGroup"));
 	if (group)
 		*LIST_ADD(w->a, &n->walls) = group;
+}
+
+/* --- subnets: `az network vnet list`, or one of them ------------------------------------------ */
+
+static void read_subnet(struct walls *w, const cJSON *o)
+{
+	struct wall_subnet *s;
+	const char *id = id_at(w, o);
+
+	if (!id)
+		return;
+	s = LIST_ADD(w->a, &w->subnets);
+	*s = (struct wall_subnet){id, id_at(w, at(o, "networkSecurityGroup"))};
+}
+
+static bool read_network(struct walls *w, const cJSON *o)
+{
+	const cJSON *one;
+
+	if (!cJSON_IsObject(at(o, "addressSpace")) || !walls_are_of(w, WALLS_AZURE))
+		return false;
+	cJSON_ArrayForEach (one, at(o, "subnets"))
+		read_subnet(w, one);
+	return true;
 }
 
 bool walls_read_azure(struct walls *w, const cJSON *o)
@@ -196,6 +239,8 @@ bool walls_read_azure(struct walls *w, const cJSON *o)
 	const bool is_card = cJSON_IsArray(addresses) && json_get_str(o, "id");
 	const char *id = id_at(w, o);
 
+	if (read_network(w, o))
+		return true;
 	if ((!is_group && !is_card) || (is_group && !id) || !walls_are_of(w, WALLS_AZURE))
 		return false;
 	if (is_group)

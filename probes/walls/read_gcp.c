@@ -20,7 +20,7 @@ static const char *network_id(struct walls *w, const char *url)
 
 void walls_name_gcp(struct walls *w, struct wall *wall)
 {
-	wall->name = walls_tail(w, wall->id);
+	wall->name = walls_tail(w, wall->id) ?: wall->id;
 	wall->place = walls_part(w, arena_printf(w->a, "/%s", wall->id), "projects");
 	wall->lets_out = true;
 }
@@ -38,16 +38,16 @@ static void add_labels(struct walls *w, str_list *l, const char *kind, const cJS
 }
 
 /* Whether it names anything, even what could not be read: then it is not for all. */
-static bool add_ranges(struct walls *w, struct wall_whom *who, const cJSON *texts)
+static bool add_ranges(struct walls *w, struct wall_whom *who, const cJSON *texts, bool *left_out)
 {
 	const cJSON *one;
 
 	cJSON_ArrayForEach (one, texts)
-		(void)walls_add_range(w, who, cJSON_GetStringValue(one));
+		*left_out |= !walls_add_range(w, who, cJSON_GetStringValue(one));
 	return cJSON_GetArraySize(texts) > 0;
 }
 
-static void add_reaches(struct walls *w, struct wall_rule *r, const cJSON *list)
+static void add_reaches(struct walls *w, struct wall_rule *r, const cJSON *list, bool *left_out)
 {
 	const cJSON *one, *port;
 
@@ -56,22 +56,24 @@ static void add_reaches(struct walls *w, struct wall_rule *r, const cJSON *list)
 		struct wall_reach x = {.proto = walls_protocol(json_get_str(one, "IPProtocol"))};
 
 		cJSON_ArrayForEach (port, ports)
-			(void)walls_add_ports(w, &x.ports, cJSON_GetStringValue(port));
+			*left_out |= walls_add_ports(w, &x.ports, cJSON_GetStringValue(port)) < 0;
 		if (x.proto >= -1 && (x.ports.n || !cJSON_GetArraySize(ports)))
 			*LIST_ADD(w->a, &r->reaches) = x;
+		else
+			*left_out = true;
 	}
 }
 
-static void read_ends(struct walls *w, const cJSON *o, struct wall_rule *r)
+static void read_ends(struct walls *w, const cJSON *o, struct wall_rule *r, bool *left_out)
 {
 	const char *far = r->is_egress ? "destinationRanges" : "sourceRanges";
 	const char *near = r->is_egress ? "sourceRanges" : "destinationRanges";
-	bool named = add_ranges(w, &r->peer, json_get(o, far));
+	bool named = add_ranges(w, &r->peer, json_get(o, far), left_out);
 
 	add_labels(w, &r->peer.labels, "tag", json_get(o, "sourceTags"));
 	add_labels(w, &r->peer.labels, "account", json_get(o, "sourceServiceAccounts"));
 	r->peer.is_all = !named && !r->peer.labels.n;
-	r->owner.is_all = !add_ranges(w, &r->owner, json_get(o, near));
+	r->owner.is_all = !add_ranges(w, &r->owner, json_get(o, near), left_out);
 	add_labels(w, &r->targets, "tag", json_get(o, "targetTags"));
 	add_labels(w, &r->targets, "account", json_get(o, "targetServiceAccounts"));
 }
@@ -82,8 +84,9 @@ static void read_rule(struct walls *w, const cJSON *o, const char *network)
 	const char *direction = json_get_str(o, "direction");
 	const int priority = json_get_int(o, "priority", PRIORITY);
 	struct wall *wall = walls_make(w, network);
+	bool left_out = false;
 	struct wall_rule r = {
-		.name = walls_word(w, json_get_str(o, "name")),
+		.name = walls_word(w, json_get_str(o, "name")) ?: "NAME",
 		.is_egress = direction && streq(direction, "EGRESS"),
 		.is_allow = !denied,
 		.priority =
@@ -91,15 +94,12 @@ static void read_rule(struct walls *w, const cJSON *o, const char *network)
 	};
 
 	walls_name_gcp(w, wall);
-	if (!r.name)
-		return;
-	if (cJSON_IsTrue(json_get(o, "disabled"))) {
-		*LIST_ADD(w->a, &wall->disabled) = r.name;
-		return;
-	}
-	read_ends(w, o, &r);
-	add_reaches(w, &r, denied ? denied : json_get(o, "allowed"));
-	if (r.reaches.n)
+	read_ends(w, o, &r, &left_out);
+	add_reaches(w, &r, denied ? denied : json_get(o, "allowed"), &left_out);
+	wall->left_out += left_out;
+	if (cJSON_IsTrue(json_get(o, "disabled")))
+		*LIST_ADD(w->a, &wall->disabled) = r;
+	else if (r.reaches.n)
 		walls_add_rule(w, wall, &r);
 }
 
@@ -134,7 +134,10 @@ static void read_card(struct walls *w, const cJSON *machine, const cJSON *card, 
 	if (!network || !name || is_rdma(w, card, network))
 		return;
 	n = LIST_ADD(w->a, &w->nodes);
-	n->machine = name;
+	n->machine = walls_word(w, json_get_str(machine, "selfLink"));
+	if (!n->machine)
+		n->machine = arena_printf(w->a, "%s/%s", json_text(machine, "zone"), name);
+	n->machine_name = name;
 	n->name = of > 1 && nic ? arena_printf(w->a, "%s/%s", name, nic) : name;
 	n->network = network;
 	n->subnet = network_id(w, json_get_str(card, "subnetwork"));
@@ -158,17 +161,21 @@ static void read_machine(struct walls *w, const cJSON *o)
 }
 
 /* Does a policy decide anything, or leave all to those behind it? */
-static bool decides(const cJSON *policy)
+static bool decides(const cJSON *policy, bool *allows)
 {
 	const cJSON *one;
+	bool any = false;
 
 	cJSON_ArrayForEach (one, json_get(policy, "rules")) {
 		const char *action = json_get_str(one, "action");
 
-		if (action && !streq(action, "goto_next"))
-			return true;
+		if (!action || streq(action, "goto_next") ||
+		    cJSON_IsTrue(json_get(one, "disabled")))
+			continue;
+		any = true;
+		*allows |= !streq(action, "deny");
 	}
-	return false;
+	return any;
 }
 
 static void read_policies(struct walls *w, const cJSON *list)
@@ -180,7 +187,7 @@ static void read_policies(struct walls *w, const cJSON *list)
 			json_get_str(one, "shortName") ?: json_get_str(one, "displayName");
 
 		name = walls_word(w, name ?: json_get_str(one, "name")) ?: "a policy";
-		if (decides(one) && !is_among(name, w->unread.v, w->unread.n))
+		if (decides(one, &w->unread_allow) && !is_among(name, w->unread.v, w->unread.n))
 			*LIST_ADD(w->a, &w->unread) = name;
 	}
 }
@@ -192,7 +199,8 @@ bool walls_read_gcp(struct walls *w, const cJSON *o)
 					 cJSON_IsArray(json_get(o, "denied")));
 	const bool is_machine =
 		cJSON_IsArray(json_get(o, "networkInterfaces")) && json_get_str(o, "machineType");
-	const bool is_effective = cJSON_IsArray(json_get(o, "firewalls"));
+	const bool is_effective = cJSON_IsArray(json_get(o, "firewalls")) ||
+				  cJSON_IsArray(json_get(o, "firewallPolicys"));
 
 	if ((!is_rule && !is_machine && !is_effective) || !walls_are_of(w, WALLS_GCP))
 		return false;
@@ -200,6 +208,7 @@ bool walls_read_gcp(struct walls *w, const cJSON *o)
 		read_rule(w, o, network);
 	else if (is_machine)
 		read_machine(w, o);
+	w->is_whole |= is_effective && !cJSON_GetArraySize(json_get(o, "firewalls"));
 	read_policies(w, json_get(o, "firewallPolicys"));
 	return true;
 }

@@ -1,6 +1,9 @@
 #include "probes/walls/say.h"
 
+#include "lib/core/interrupt.h"
 #include "lib/core/text.h"
+
+#include <strings.h>
 
 enum { MOST_CLASSES = 256 };
 
@@ -39,12 +42,19 @@ static const char *signature(const struct walls *w, const struct wall_node *n)
 	return t.s;
 }
 
-static const char *undescribed(const struct walls *w, const struct wall_node *n)
+/* A network without a document, a group that is only named, a subnet of which nobody said whether
+ * it has a group. */
+static enum wall_doubt doubt(const struct walls *w, const struct wall_node *n, const char **ret_id)
 {
-	for (size_t i = 0; i < n->walls.n; i++)
-		if (!wall_find(w, n->walls.v[i]))
-			return n->walls.v[i];
-	return NULL;
+	for (size_t i = 0; i < n->walls.n; i++) {
+		const struct wall *wall = wall_find(w, n->walls.v[i]);
+
+		*ret_id = n->walls.v[i];
+		if (!wall || !wall->is_described)
+			return WALL_UNDESCRIBED;
+	}
+	*ret_id = n->subnet;
+	return walls_knows_subnet(w, n) ? WALL_KNOWN : WALL_SUBNET;
 }
 
 static void classify(struct walls_training *t, const struct wall_node *n, str_list *signatures)
@@ -58,20 +68,30 @@ static void classify(struct walls_training *t, const struct wall_node *n, str_li
 	if (!c) {
 		*LIST_ADD(t->w->a, signatures) = sign;
 		c = LIST_ADD(t->w->a, &t->classes);
-		*c = (struct wall_class){.node = n, .unknown = undescribed(t->w, n)};
+		*c = (struct wall_class){.node = n};
+		c->doubt = doubt(t->w, n, &c->doubt_id);
 	}
 	*LIST_ADD(t->w->a, &c->nodes) = n;
+}
+
+/* In any letters: Azure's names are the same in all. */
+static bool is_named(const char *name, const str_list *groups)
+{
+	for (size_t i = 0; i < groups->n; i++)
+		if (!strcasecmp(name, groups->v[i]))
+			return true;
+	return false;
 }
 
 static bool is_meant(const struct walls *w, const struct wall_node *n, const str_list *groups)
 {
 	for (size_t i = 0; i < n->labels.n; i++)
-		if (is_among(wall_label_word(n->labels.v[i]), groups->v, groups->n))
+		if (is_named(wall_label_word(n->labels.v[i]), groups))
 			return true;
 	for (size_t i = 0; i < n->walls.n; i++) {
 		const struct wall *wall = wall_find(w, n->walls.v[i]);
 
-		if (wall && is_among(wall->name, groups->v, groups->n))
+		if (wall && is_named(wall->name, groups))
 			return true;
 	}
 	return !groups->n;
@@ -87,8 +107,7 @@ static bool flow_between(const struct walls_training *t, struct wall_pair *p)
 {
 	const struct wall_node *from = p->from->node, *to = p->to->node;
 
-	p->flow = (struct wall_flow){
-		.from = from, .to = to, .proto = WALLS_TCP, .source = t->needs.ephemeral};
+	p->flow = (struct wall_flow){.from = from, .to = to, .source = t->needs.ephemeral};
 	if (!from->addrs.n || !to->addrs.n)
 		return true;
 	for (size_t i = 0; i < from->addrs.n; i++)
@@ -101,54 +120,63 @@ static bool flow_between(const struct walls_training *t, struct wall_pair *p)
 	return false;
 }
 
-static port_spans closed_by(const struct walls_training *t, const struct wall *wall,
-			    const struct wall_flow *f, bool is_egress)
+static port_spans closed_by(const struct walls_training *t, const struct wall_view *v)
 {
 	struct port_span needs[2];
 	size_t n = port_needs_spans(&t->needs, needs);
 	port_spans closed = {0};
 
 	for (size_t i = 0; i < n; i++)
-		wall_closed(wall, f, is_egress, needs[i], t->w->a, &closed);
+		wall_closed(v, needs[i], t->w->a, &closed);
 	return closed;
 }
 
-static bool lets(const struct wall *wall, struct wall_flow f, bool is_egress, int proto)
+static bool same_spans(const port_spans *x, const port_spans *y)
 {
-	f.proto = proto;
-	f.port = proto == WALLS_UDP ? 4791 /* RoCE's, and as good as any */ : 0;
-	return wall_ask(wall, &f, is_egress).passes;
+	if (x->n != y->n)
+		return false;
+	for (size_t i = 0; i < x->n; i++)
+		if (x->v[i].first != y->v[i].first || x->v[i].last != y->v[i].last)
+			return false;
+	return true;
 }
 
-static bool alike(const struct walls_training *t, const struct wall_case *x,
-		  const struct wall_case *y)
+static bool alike(const struct wall_case *x, const struct wall_case *y)
 {
-	return x->wall == y->wall && x->is_egress == y->is_egress && x->rule == y->rule &&
-	       x->udp == y->udp && x->icmp == y->icmp &&
-	       streq(port_spans_text(t->w->a, &x->closed), port_spans_text(t->w->a, &y->closed));
+	return x->view.wall == y->view.wall && x->view.is_egress == y->view.is_egress &&
+	       x->rule == y->rule && x->udp == y->udp && x->icmp == y->icmp &&
+	       same_spans(&x->closed, &y->closed);
 }
 
-/* Does it stop what training needs? */
-static bool judge_wall(struct walls_training *t, const struct wall_pair *p, const struct wall *wall,
+static struct wall_case *case_like(struct walls_training *t, const struct wall_case *c)
+{
+	struct wall_case *new;
+
+	for (size_t i = 0; i < t->cases.n; i++)
+		if (alike(&t->cases.v[i], c))
+			return &t->cases.v[i];
+	new = LIST_ADD(t->w->a, &t->cases);
+	*new = *c;
+	return new;
+}
+
+enum { ROCE = 4791 }; /* and as good as any port of UDP */
+
+static void judge_wall(struct walls_training *t, struct wall_pair *p, const struct wall *wall,
 		       bool is_egress)
 {
-	struct wall_case c = {.wall = wall, .is_egress = is_egress, .pair = p, .pairs = 1};
-	struct wall_flow f = p->flow;
+	const union addr *src = p->flow.src;
+	struct wall_case c = {.view = wall_look(wall, &p->flow, is_egress, t->w->a)}, *mine;
 
-	c.closed = closed_by(t, wall, &f, is_egress);
+	c.closed = closed_by(t, &c.view);
 	if (c.closed.n) {
-		f.port = c.closed.v[0].first;
-		c.rule = wall_ask(wall, &f, is_egress).rule;
+		c.rule = wall_ask(&c.view, WALLS_TCP, c.closed.v[0].first).rule;
+		p->stopped_by = p->stopped_by ?: is_egress ? "egress" : "ingress";
 	}
-	c.udp = lets(wall, f, is_egress, WALLS_UDP);
-	c.icmp = lets(wall, f, is_egress, f.src && f.src->sa.sa_family == AF_INET6 ? 58 : 1);
-	for (size_t i = 0; i < t->cases.n; i++)
-		if (alike(t, &t->cases.v[i], &c)) {
-			t->cases.v[i].pairs++;
-			return c.closed.n;
-		}
-	*LIST_ADD(t->w->a, &t->cases) = c;
-	return c.closed.n;
+	c.udp = wall_ask(&c.view, WALLS_UDP, ROCE).passes;
+	c.icmp = wall_ask(&c.view, src && src->sa.sa_family == AF_INET6 ? 58 : 1, 0).passes;
+	mine = case_like(t, &c);
+	*LIST_ADD(t->w->a, &mine->pairs) = p;
 }
 
 static void judge_side(struct walls_training *t, struct wall_pair *p, bool is_egress)
@@ -158,12 +186,9 @@ static void judge_side(struct walls_training *t, struct wall_pair *p, bool is_eg
 	for (size_t i = 0; i < owner->walls.n; i++) {
 		const struct wall *wall = wall_find(t->w, owner->walls.v[i]);
 
-		if (!wall)
-			continue;
-		if (judge_wall(t, p, wall, is_egress))
-			p->stopped_by = p->stopped_by ?: is_egress ? "egress" : "ingress";
+		if (wall && wall->is_described)
+			judge_wall(t, p, wall, is_egress);
 	}
-	t->bare += !owner->walls.n;
 }
 
 static bool is_one_machine(const struct wall_class *x, const struct wall_class *y)
@@ -223,11 +248,11 @@ int walls_train(struct walls *w, const struct port_needs *needs, const str_list 
 		return err_hint(e, "name what the nodes carry that matter: --group TAG");
 	}
 	find_pairs(ret);
-	for (size_t i = 0; i < ret->pairs.n; i++) {
+	for (size_t i = 0; i < ret->pairs.n && !interrupt_pending(); i++) {
 		judge_side(ret, &ret->pairs.v[i], true);
 		judge_side(ret, &ret->pairs.v[i], false);
 	}
-	return 0;
+	return interrupt_err(e);
 }
 
 bool walls_train_stops(const struct walls_training *t)
@@ -238,10 +263,7 @@ bool walls_train_stops(const struct walls_training *t)
 	return false;
 }
 
-bool walls_train_is_known(const struct walls_training *t)
+bool wall_case_is_open_question(const struct walls_training *t, const struct wall_case *c)
 {
-	for (size_t i = 0; i < t->classes.n; i++)
-		if (t->classes.v[i].unknown)
-			return false;
-	return !t->w->unread.n;
+	return !c->rule && t->w->unread_allow;
 }

@@ -12,22 +12,27 @@
 #include "probes/secgroup/needs.h"
 #include "probes/walls/pass.h"
 
+/* Why it is not known what stands before a node. */
+enum wall_doubt {
+	WALL_KNOWN,
+	WALL_UNDESCRIBED, /* a wall of it is in no document: what_id */
+	WALL_SUBNET,	  /* no document says which group its subnet has: what_id */
+};
 struct wall_class {
 	const struct wall_node *node; /* the first of them */
 	LIST(const struct wall_node *) nodes;
-	const char *unknown; /* a wall of them that is not described, or NULL */
+	enum wall_doubt doubt;
+	const char *doubt_id;
 };
 struct wall_pair {
 	const struct wall_class *from, *to;
-	struct wall_flow flow;	/* TCP between two of them */
+	struct wall_flow flow;	/* between two of them */
 	const char *stopped_by; /* "egress" or "ingress" of a wall; NULL: by none */
 };
 /* What a wall does to those behind it, one way. */
 struct wall_case {
-	const struct wall *wall;
-	bool is_egress;
-	const struct wall_pair *pair; /* one of them */
-	size_t pairs;
+	struct wall_view view; /* of the first of these */
+	LIST(const struct wall_pair *) pairs;
 	port_spans closed;	      /* of what training needs */
 	const struct wall_rule *rule; /* that closes it, or NULL: none opens it */
 	bool udp, icmp;		      /* pass, too */
@@ -39,15 +44,18 @@ struct walls_training {
 	LIST(struct wall_class) classes;
 	LIST(struct wall_pair) pairs;
 	LIST(struct wall_case) cases;
-	size_t bare; /* pairs with a node that no wall stands before: all passes there */
 };
 
-/* @groups: network tags, groups or accounts; nodes without any of them do not count. None: all. */
+/*
+ * @groups: network tags, accounts, groups; nodes without any of them do not count. None: all.
+ * ERR_USAGE: no node has any; ERR_SYS: a signal or the budget came first.
+ */
 int walls_train(struct walls *w, const struct port_needs *needs, const str_list *groups,
 		struct walls_training *ret, struct err *e) MUST_CHECK;
 /* Is something closed that training needs? */
 bool walls_train_stops(const struct walls_training *t);
-bool walls_train_is_known(const struct walls_training *t);
+/* Nothing opens what @c closes, and a policy that nobody looked at may. */
+bool wall_case_is_open_question(const struct walls_training *t, const struct wall_case *c);
 /* Findings cloud.*; with the lines that mend it. */
 void walls_train_report(const struct walls_training *t, struct report *r);
 void walls_train_data(const struct walls_training *t, cJSON *data);
@@ -60,11 +68,11 @@ void walls_train_data(const struct walls_training *t, cJSON *data);
 void walls_imagine(const struct walls *w, const str_list *groups, struct arena *a,
 		   struct wall_node **ret, size_t *ret_n);
 
-/* The lines that open what @c closes; the second, if it is not NULL, comes after the first. */
-struct wall_mend {
-	const char *first, *then;
-};
-struct wall_mend walls_mend(const struct walls_training *t, const struct wall_case *c,
-			    struct arena *a);
+/*
+ * The lines that open what @wall closes in one direction, one after the other; one rule for all
+ * cases. Words begin with "- ".
+ */
+str_list walls_mend(const struct walls_training *t, const struct wall *wall, bool is_egress,
+		    struct arena *a);
 
 #endif

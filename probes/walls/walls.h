@@ -32,6 +32,7 @@ struct wall_range {
 struct wall_whom {
 	bool is_all;			/* whoever it is */
 	bool is_network;		/* Azure's VirtualNetwork: whoever is in this network */
+	bool is_internet;		/* and its Internet: whoever is not */
 	str_list labels;		/* who has one of these: "tag:gpu" */
 	LIST(struct wall_range) ranges; /* or an address in one of these */
 };
@@ -50,24 +51,32 @@ struct wall_rule {
 	struct wall_whom peer;	/* and who is at the other end */
 };
 struct wall {
-	const char *id;		      /* in small letters, as Azure's are compared */
-	const char *name;	      /* of the network, or of the group */
-	const char *place;	      /* Azure's resource group, Google's project; or NULL */
-	LIST(struct wall_rule) rules; /* in the order in which they are asked */
-	str_list disabled;	      /* rules that are there, and switched off: their names */
-	str_list subnets;	      /* that a group is on: ids in small letters */
-	bool lets_out;		      /* what no rule matches may leave */
+	const char *id;			 /* in small letters, as Azure's are compared */
+	const char *name;		 /* of the network, or of the group */
+	const char *place;		 /* Azure's resource group, Google's project; or NULL */
+	LIST(struct wall_rule) rules;	 /* in the order in which they are asked */
+	LIST(struct wall_rule) disabled; /* that are there, and switched off */
+	size_t left_out;		 /* rules of which something could not be read */
+	str_list subnets;		 /* that a group is on: ids in small letters */
+	bool lets_out;			 /* what no rule matches may leave */
+	bool is_described;		 /* its rules are known, were it that it has none */
 };
 
 /* A network interface. */
 struct wall_node {
 	const char *name;    /* what to call it */
-	const char *machine; /* whose it is, or NULL */
+	const char *machine; /* whose it is: an id; NULL: nobody's */
+	const char *machine_name;
 	const char *network; /* Google's network, Azure's virtual network: its id; or NULL */
 	const char *subnet;  /* its id, or NULL */
 	addr_list addrs;     /* private; none: not known, some private address of a cluster */
 	str_list labels;     /* "tag:gpu", "account:x@y", "asg:gpus" */
 	str_list walls;	     /* ids of those before it */
+	bool is_outside;     /* some machine of the internet */
+};
+/* A subnet of Azure's, as a document about it says. */
+struct wall_subnet {
+	const char *id, *group; /* NULL: it has none */
 };
 
 struct walls {
@@ -76,16 +85,24 @@ struct walls {
 	bool is_mixed; /* something of the other cloud was there, too */
 	LIST(struct wall) all;
 	LIST(struct wall_node) nodes;
+	LIST(struct wall_subnet) subnets;
+	bool is_whole; /* a list of rules was there that is empty: no network has any */
+	size_t loose;  /* interfaces of no machine: left out */
 	/* Google's networks for RDMA: no such rule is for them, and all passes but what a policy of
 	 * their own denies. Their names. */
 	str_list rdma;
-	str_list unread; /* firewall policies that decide, too, and were not looked at */
+	/* Firewall policies that decide, too, and were not looked at; some of them allow something.
+	 */
+	str_list unread;
+	bool unread_allow;
 };
 
 /* NULL: it is not described. */
 const struct wall *wall_find(const struct walls *w, const char *id);
+/* Does any document say which group its subnet has, or that it has none? Google's have no such. */
+bool walls_knows_subnet(const struct walls *w, const struct wall_node *n);
 bool wall_node_has(const struct wall_node *n, const char *label);
-/* "tag:gpu" -> "gpu" */
+/* "tag:gpu" -> "gpu", "asg:/subscriptions/.../gpus" -> "gpus" */
 const char *wall_label_word(const char *label);
 
 /*

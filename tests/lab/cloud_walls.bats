@@ -125,6 +125,46 @@ valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
     [[ $output != *cloud.policy* ]]
 }
 
+@test "gcloud: a line never opens more than private ranges of the nodes, and one line does for all" {
+    list "$(rule ssh 1000 '"allowed": [{"IPProtocol": "tcp", "ports": ["22"]}], "sourceRanges": ["0.0.0.0/0"]')" >"$WALLS"
+    list "$(vm a 10.0.0.2 x)" "$(vm b 192.168.0.3 y)" "$(vm c 10.0.3.9 z)" >"$BATS_TEST_TMPDIR/vms.json"
+    audit 1 "$WALLS" "$BATS_TEST_TMPDIR/vms.json"
+    [[ $output == *"--source-ranges=10.0.0.0/22,192.168.0.0/28"* ]]
+    list "$(rule g 1000 '"allowed": [{"IPProtocol": "all"}], "sourceTags": ["gpu"], "targetTags": ["gpu"]')" \
+        "$(rule d 900 '"denied": [{"IPProtocol": "tcp", "ports": ["29500"]}], "sourceRanges": ["0.0.0.0/0"], "targetTags": ["big"]')" \
+        "$(rule windsock-train-in 5000 '"allowed": [{"IPProtocol": "tcp", "ports": ["1"]}]')" >"$WALLS"
+    list "$(vm a 10.0.0.2 gpu)" "$(vm b 10.0.0.3 gpu)" "$(vm c 10.0.0.4 big)" "$(vm d 10.0.0.5 big)" >"$BATS_TEST_TMPDIR/vms.json"
+    audit 1 "$WALLS" "$BATS_TEST_TMPDIR/vms.json"
+    [ "$(grep -c -- '-> gcloud compute firewall-rules create windsock-train-in-2 ' <<<"$output")" = 1 ]
+    [[ $output == *"the rule above lets this pass, too"* ]]
+    type_the_fixes
+    audit 0 "$WALLS" "$BATS_TEST_TMPDIR/vms.json"
+}
+
+@test "gcloud: networks whose rules nobody gave, policies that may allow, addresses that nobody knows: not known" {
+    list "$(vm a 10.0.0.2 x)" "$(vm b 10.0.0.3 x)" >"$BATS_TEST_TMPDIR/vms.json"
+    audit 3 "$BATS_TEST_TMPDIR/vms.json"
+    [[ $output == *"the rules of its network train are in no document"*"-> gcloud compute firewall-rules list --project=ml --format=json"* ]]
+    printf '{"firewallPolicys": [{"name": "12", "rules": [{"action": "allow"}]}], "firewalls": [%s]}' \
+        "$(rule ssh 1000 '"allowed": [{"IPProtocol": "tcp", "ports": ["22"]}]')" >"$WALLS"
+    audit 0 "$WALLS" "$BATS_TEST_TMPDIR/vms.json"
+    [[ $output == *"warn  cloud.ingress"*"no rule of the network lets TCP 29500,32768-60999 enter from"*"a firewall policy, which was not looked at, may"* ]]
+    [[ $output != *"firewall-rules create"* ]]
+    list "$(rule lab 900 '"denied": [{"IPProtocol": "all"}], "sourceRanges": ["10.99.0.0/16"]')" \
+        "$(rule all 1000 '"allowed": [{"IPProtocol": "all"}], "sourceRanges": ["10.0.0.0/8"]')" >"$WALLS"
+    audit 0 "$WALLS"
+    [[ $output == *"warn  cloud.rules"*"the rule lab (priority 900) denies a part of the private addresses"*"nodes without a tag, of which none is described"* ]]
+}
+
+@test "gcloud: five hundred rules and a hundred kinds of machines are judged in time" {
+    jq -n --arg net "$NET/train" '[range(500) | {name: "r\(.)", network: $net, priority: 1000, direction: "INGRESS",
+        allowed: [{IPProtocol: "tcp", ports: ["\(1000 + . * 7)", "\(30000 + . * 11)"]}], sourceTags: ["t\(. % 100)"], targetTags: ["t\(. % 100)"]}]' >"$WALLS"
+    jq -n --arg net "$NET/train" '[range(100) | {name: "m\(.)", machineType: "x", tags: {items: ["t\(.)"]},
+        networkInterfaces: [{name: "nic0", network: $net, networkIP: "10.0.0.\(. + 2)"}]}]' >"$BATS_TEST_TMPDIR/vms.json"
+    run -1 --separate-stderr timeout 60 "$BIN/portcheck" --cloud --audit "$WALLS" "$BATS_TEST_TMPDIR/vms.json" --json
+    [ "$(jq '.data.audit.nodes | length' <<<"$output")" = 100 ]
+}
+
 # --- Azure ------------------------------------------------------------------------------------
 
 @test "az: a denial in a subnet's group; its number is the first, so it moves, and then all passes" {
@@ -141,15 +181,37 @@ valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
     done
 }
 
-@test "az: a group that is not described, and none at all" {
+@test "az: whether a subnet has a group is asked, and not taken for none; a document about it says" {
     list "$(nic a 10.0.0.4)" "$(nic b 10.0.0.5)" >"$WALLS"
-    audit 0 "$WALLS"
-    [[ $output == *"no security group stands before"* ]]
-    jq --arg id "$NSGS/networkSecurityGroups/far" '.[].networkSecurityGroup.id = $id' "$WALLS" >"$WALLS.2"
-    audit 0 "$WALLS.2" --json
-    [ "$(finding cloud.ingress)" = warn ]
+    audit 3 "$WALLS"
+    [[ $output == *"skip  cloud.ingress"*"whether its subnet gpu has a security group is in no document"*"-> az network vnet list --output json"* ]]
+    printf '[{"name": "v", "addressSpace": {"addressPrefixes": ["10.0.0.0/16"]}, "subnets": [{"id": "%s/virtualNetworks/v/subnets/gpu"}]}]' "$NSGS" \
+        >"$BATS_TEST_TMPDIR/vnets.json"
+    audit 0 "$WALLS" "$BATS_TEST_TMPDIR/vnets.json"
+    [[ $output == *"no security group stands before it: everything passes"* ]]
+    jq --arg id "$NSGS/networkSecurityGroups/far" '.[].subnets[].networkSecurityGroup.id = $id' "$BATS_TEST_TMPDIR/vnets.json" \
+        >"$BATS_TEST_TMPDIR/far.json"
+    audit 3 "$WALLS" "$BATS_TEST_TMPDIR/far.json" --json
+    [ "$(finding cloud.ingress)" = skip ]
     [ "$(jq '.data.audit.pairs[0] | has("trains")' <<<"$output")" = false ]
     valid
+    list "$(nsg far "$(azure_rule D 200 Deny Inbound '*')" "")" >"$BATS_TEST_TMPDIR/nsgs.json"
+    audit 1 "$WALLS" "$BATS_TEST_TMPDIR/far.json" "$BATS_TEST_TMPDIR/nsgs.json"
+    [[ $output == *"fail  cloud.ingress"*"far"*"the rule D"* ]]
+}
+
+@test "az: interfaces of no machine are left out; a rule for the internet and a move that opens one are said" {
+    list "$(nsg g "$(azure_rule DenyAll 100 Deny Inbound '*'), $(azure_rule Old 101 Allow Inbound '*' | sed 's/"sourceAddressPrefix": "[*]"/"sourceAddressPrefix": "Internet"/')" \
+        "{\"id\": \"$NSGS/virtualNetworks/v/subnets/gpu\"}")" >"$WALLS"
+    list "$(nic a 10.0.0.4)" "$(nic b 10.0.0.5)" "$(nic bastion 10.0.0.6)" |
+        jq '.[0].virtualMachine.id = "/x/virtualMachines/a" | .[1].virtualMachine.id = "/x/virtualMachines/b"' >"$BATS_TEST_TMPDIR/nics.json"
+    audit 1 "$WALLS" "$BATS_TEST_TMPDIR/nics.json"
+    [[ $output == *"1 interface of no machine was left out"*"the rules around 2 interfaces"* ]]
+    [[ $output == *"look at it first: Old (101) would come before DenyAll then"*"--name DenyAll --priority 102"*"--priority 100 --direction Inbound"* ]]
+    [[ $output != *cloud.exposed* ]]
+    type_the_fixes
+    audit 0 "$WALLS" "$BATS_TEST_TMPDIR/nics.json"
+    [[ $output == *"warn  cloud.exposed"*"the rule Old lets the whole internet"* ]]
 }
 
 # --- what is none of both ---------------------------------------------------------------------
