@@ -3,6 +3,7 @@
 #include "lib/cluster/launch.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "probes/log/afar.h"
 #include "probes/log/aloud.h"
@@ -29,6 +30,7 @@ struct config {
 	struct aloud aloud;
 };
 
+#define STALL_NS (300 * NS_PER_S)
 #define AT(field) .off = offsetof(struct config, field)
 
 static const char own_host[] = "localhost"; /* --live alone */
@@ -211,6 +213,36 @@ static int check_live(const struct app *app, struct config *c, struct err *e)
 	return 0;
 }
 
+static int check_needs(const struct config *c, struct err *e)
+{
+	const struct opt_need needs[] = {
+		{c->stall_ns != STALL_NS, c->wrapped || c->follow, "--stall",
+		 "-- COMMAND or --follow"},
+		/* of the environment it is for all commands, and no slip of this one */
+		{c->rsh && !getenv("WINDSOCK_RSH"), c->hosts != NULL, "--rsh", "--hosts"}};
+
+	return opt_check_needs(needs, ARRAY_LEN(needs), e);
+}
+
+static int check_wrapped(struct app *app, const struct config *c, struct err *e)
+{
+	if (!c->wrapped)
+		return 0;
+	if (c->follow || c->live)
+		return err_set(e, ERR_USAGE, "a command after -- and %s cannot be combined",
+			       c->follow ? "--follow" : "--live");
+	if (app->operands.n) {
+		err_set(e, ERR_USAGE, "%s is not read where a command is run", app->operands.v[0]);
+		return err_command(e, "ncclwhy %s",
+				   shell_quote_path(&app->arena, app->operands.v[0]));
+	}
+	if (app->common.output || streq(app->common.format, "table"))
+		return 0;
+	err_set(e, ERR_USAGE, "stdout is the command's own: --format %s goes to a file",
+		app->common.format);
+	return err_hint(e, "add --output FILE");
+}
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
@@ -224,23 +256,18 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 			err_set(e, ERR_USAGE, "'' is no file");
 			return err_hint(e, "an unset variable? leave it out, or name a log");
 		}
-	if (c->wrapped && (c->follow || c->live))
-		return err_set(e, ERR_USAGE, "a command after -- and %s cannot be combined",
-			       c->follow ? "--follow" : "--live");
+	if (check_wrapped(app, c, e))
+		return -1;
 	if (c->follow && (app->operands.n != 1 || streq(app->operands.v[0], "-")))
 		return err_set(e, ERR_USAGE, "--follow wants one file");
-	if (check_stacks(app, c, e) || check_live(app, c, e) || check_hosts(app, c, e))
+	if (check_stacks(app, c, e) || check_live(app, c, e) || check_hosts(app, c, e) ||
+	    check_needs(c, e))
 		return -1;
 	if (hosts_settle(&c->hosts, &app->arena, e) ||
 	    (c->hosts && hosts_from_arg(c->hosts, &app->arena, &c->named, e)))
 		return -1;
 	if (c->look && (app->operands.n || c->wrapped || c->follow || c->live || c->confirm))
 		return err_set(e, ERR_USAGE, "--look reads no log: give it alone");
-	if (c->wrapped && !app->common.output && !streq(app->common.format, "table")) {
-		err_set(e, ERR_USAGE, "stdout is the command's own: --format %s goes to a file",
-			app->common.format);
-		return err_hint(e, "add --output FILE");
-	}
 	app->report_opts.answer_only = c->wrapped && !app->common.output;
 	return 0;
 }
@@ -362,7 +389,7 @@ static int split(int argc, char **argv, struct config *c)
 
 int main(int argc, char **argv)
 {
-	static struct config cfg = {.stall_ns = 300 * NS_PER_S, .child_code = -1};
+	static struct config cfg = {.stall_ns = STALL_NS, .child_code = -1};
 	static const struct app_spec spec = {
 		.cmd = {.name = "ncclwhy",
 			.summary = "says what a failure log of distributed training means, and "

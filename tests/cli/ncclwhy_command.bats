@@ -102,3 +102,14 @@ wrapped() { # STATUS COMMAND...
     (($(cat n) == 300000))
     [[ ! -s err ]]
 }
+
+@test "what a command leaves no place for, and what goes with another option, is refused" {
+    echo 'RuntimeError: No CUDA GPUs are available' >train.log
+    run -2 --separate-stderr "$why" train.log -- sh -c ': >ran'
+    [[ ! $output && ! -e ran && $stderr == *"train.log is not read where a command is run"*"ncclwhy train.log"* ]]
+    run -2 --separate-stderr "$why" --stall 3s train.log
+    [[ ! $output && $stderr == *"--stall goes with -- COMMAND or --follow"* ]]
+    run -2 --separate-stderr "$why" --rsh ssh train.log
+    [[ ! $output && $stderr == *"--rsh goes with --hosts"* ]]
+    WINDSOCK_RSH=ssh run -1 --separate-stderr "$why" train.log
+}
