@@ -7,6 +7,8 @@
 #include "probes/log/folder.h"
 #include "probes/log/source.h"
 
+#include <sys/stat.h>
+
 enum { UNREAD_TOLD = 10 }; /* of a folder whose files are all another user's */
 
 /* The others are read all the same; the first that cannot be is said at the end. */
@@ -86,6 +88,27 @@ static void say_packed(packed_list *l, struct arena *a, struct err *e, size_t *u
 	}
 }
 
+/* Of a folder and of itself, by two names, ...: each counts once. */
+static void once(str_list *files, struct arena *a)
+{
+	LIST(struct stat) seen = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < files->n; i++) {
+		struct stat *st = LIST_ADD(a, &seen);
+		size_t k = 0;
+
+		if (stat(files->v[i], st) || !S_ISREG(st->st_mode))
+			*st = (struct stat){0};
+		while (k + 1 < seen.n && (!st->st_ino || seen.v[k].st_ino != st->st_ino ||
+					  seen.v[k].st_dev != st->st_dev))
+			k++;
+		if (k + 1 == seen.n)
+			files->v[n++] = files->v[i];
+	}
+	files->n = n;
+}
+
 int read_named(struct why *w, const str_list *names, struct report *r, struct err *e)
 {
 	struct folder found = {0};
@@ -105,6 +128,7 @@ int read_named(struct why *w, const str_list *names, struct report *r, struct er
 			keep_first(e, &its, &unread);
 	}
 	folder_say(&found, "ncclwhy");
+	once(&found.files, report_arena(r));
 	for (size_t i = 0; i < files->n && !interrupt_pending(); i++) {
 		struct err its = {0};
 

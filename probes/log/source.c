@@ -249,7 +249,7 @@ static void check_rotation(struct following *f, struct why_stream *s, int *ret_g
 	int fd;
 
 	if (fstat(f->fd, &now) == 0 && now.st_size < f->at) {
-		why_flush(s); /* a line that was begun ends here */
+		why_anew(s);
 		f->at = lseek(f->fd, 0, SEEK_SET);
 	}
 	if (stat(f->path, &now) || now.st_ino == f->inode)
@@ -259,7 +259,7 @@ static void check_rotation(struct following *f, struct why_stream *s, int *ret_g
 		return;
 	while (catch_up(f, s, ret_got, e) && *ret_got > 0 && !interrupt_pending())
 		;
-	why_flush(s);
+	why_anew(s);
 	(void)close(f->fd);
 	f->fd = fd;
 	f->at = 0;
@@ -308,16 +308,33 @@ static void maybe_tell(struct why *w, const struct source_watch *watch, struct t
 	}
 }
 
-/* A dump is written once, and whole: there is nothing to follow. */
-static int refuse_dump(int fd, const char *path, struct err *e)
+/* A dump is written once, and whole: there is nothing to follow. Nor is there of what is not read
+ * either. */
+static int refuse_still(int fd, const char *path, struct err *e)
 {
-	AUTO_FREE char *head = malloc(FLIGHT_HEAD);
-	ssize_t n = head ? pread(fd, head, FLIGHT_HEAD, 0) : 0;
+	AUTO(arena_done) struct arena a = {0};
+	struct stat st;
+	char *head = arena_alloc(&a, FLIGHT_HEAD);
+	ssize_t got = pread(fd, head, FLIGHT_HEAD, 0);
+	size_t n = got > 0 ? (size_t)got : 0;
 
-	if (n <= 0 || !dumps_begin(head, (size_t)n))
+	if (fstat(fd, &st) == 0 && endless_refuse(path, fd, &st, e))
+		return -1;
+	if (packed_begins(head, n))
+		return refuse(packed_begins(head, n), path, e);
+	if (is_data(head, n))
+		return refuse_data(path, e);
+	if (!n || !dumps_begin(head, n))
 		return 0;
 	err_set(e, ERR_SYS, "%s is a dump of PyTorch's Flight Recorder, no log that grows", path);
-	return err_command(e, "ncclwhy %s", path);
+	return err_command(e, "ncclwhy %s", shell_quote_path(&a, path));
+}
+
+static int forbidden_to_follow(const char *path, struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	return err_command(e, "sudo ncclwhy --follow %s", shell_quote_path(&a, path));
 }
 
 /* A scheduler makes the job's log only when the job begins. */
@@ -333,6 +350,8 @@ static int await_file(const char *path, struct err *e)
 		*e = (struct err){.kind = ERR_NONE};
 		(void)wait_changes(-1);
 	}
+	if (fd < 0 && errno == EACCES)
+		(void)forbidden_to_follow(path, e);
 	return fd;
 }
 
@@ -345,7 +364,7 @@ int source_follow(struct why *w, const char *path, const struct source_watch *wa
 	struct stat st;
 	int got = 0;
 
-	if (f.fd < 0 || refuse_dump(f.fd, path, e)) {
+	if (f.fd < 0 || refuse_still(f.fd, path, e)) {
 		auto_closep(&f.fd);
 		return -1;
 	}

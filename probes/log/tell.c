@@ -31,9 +31,12 @@ static bool is_elsewhere(const struct log_event *e, const struct log_event *than
 
 static const char *line_of(const struct why *w, const struct log_event *e, struct arena *a)
 {
-	return arena_printf(a, "line %llu of %s%s", (unsigned long long)e->line,
+	bool past;
+	uint64_t line = why_line_of(w, e, &past);
+
+	return arena_printf(a, "line %llu of %s%s%s", (unsigned long long)line,
 			    w->progress.v[e->file].is_reply ? "the py_callstack in " : "",
-			    w->files.v[e->file]);
+			    w->files.v[e->file], past ? ", before it began anew" : "");
 }
 
 /* Where its line is. */
@@ -90,9 +93,11 @@ static void list(cJSON *o, const char *key, const str_list *v)
 
 static void where_data(const struct why *w, const struct log_event *e, cJSON *o)
 {
+	bool past;
+
 	if (!e)
 		return;
-	json_num(o, "line", (double)e->line);
+	json_num(o, "line", (double)why_line_of(w, e, &past));
 	json_str(o, "file", w->files.v[e->file]);
 	if (e->who.rank >= 0)
 		json_num(o, "rank", e->who.rank);

@@ -102,6 +102,31 @@ void why_open(struct why_stream *s, struct why *w, const char *name)
 	why_open_of(s, w, name, NULL);
 }
 
+void why_anew(struct why_stream *s)
+{
+	enum { MOST = 4096 };
+	struct log_progress *p = &s->w->progress.v[s->file];
+
+	why_flush(s); /* a line that was begun ends here */
+	if (p->anew.n < MOST)
+		(void)LIST_ADD(&s->w->a, &p->anew);
+	p->anew.v[p->anew.n - 1] = s->line;
+}
+
+uint64_t why_line_of(const struct why *w, const struct log_event *e, bool *ret_past)
+{
+	const struct log_progress *p = &w->progress.v[e->file];
+	uint64_t before = 0;
+
+	*ret_past = false;
+	for (size_t i = 0; i < p->anew.n; i++)
+		if (p->anew.v[i] < e->line)
+			before = p->anew.v[i];
+		else
+			*ret_past = true;
+	return e->line - before;
+}
+
 void why_close(struct why_stream *s)
 {
 	why_flush(s);

@@ -61,6 +61,8 @@ struct log_progress {
 	bool is_reply;		  /* its lines are those of a call stack in it: reply.h */
 	uint64_t gpu;		  /* the latest line that shows a GPU at work, 0: none */
 	struct log_who gpu_owner; /* who said that */
+	/* the lines after which its file began anew: it was cut, or replaced */
+	LIST(uint64_t) anew;
 };
 
 /* Of RDMA's ports, as far as the log has them; 0: not said, or not another one. */
@@ -197,7 +199,11 @@ char *why_room(struct why_stream *s, size_t *ret_n);
 void why_filled(struct why_stream *s, size_t n);
 /* Takes a last line without an end. The stream can be fed on. */
 void why_flush(struct why_stream *s);
+/* What comes next is the first line of its file. */
+void why_anew(struct why_stream *s);
 void why_close(struct why_stream *s);
+/* Its number in its file; @ret_past: which has begun anew since. */
+uint64_t why_line_of(const struct why *w, const struct log_event *e, bool *ret_past);
 
 /* Somebody ended it by hand. */
 bool why_was_interrupted(const struct why *w);

@@ -221,3 +221,11 @@ ranks() {
     run -1 --separate-stderr "$why" /dev/stdin <<<'RuntimeError: CUDA error: invalid device ordinal'
     [[ $output == *GPU-003* ]]
 }
+
+@test "a file that was named twice is read once" {
+    mkdir logs
+    echo 'RuntimeError: No CUDA GPUs are available' >logs/x.log
+    ln -s logs/x.log y.log
+    run -1 --separate-stderr "$why" --json logs/x.log logs ./logs/x.log y.log
+    jq -e '.data.causes[0].count == 1 and .data.log.files == ["logs/x.log"]' <<<"$output"
+}

@@ -34,3 +34,33 @@ taken() { # PORT: what torch says of it
     echo 'NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.' >>grow
     wait_for 10 grep -q GPU-011 err
 }
+
+@test "lines are those of the file as it is, after it was cut or replaced; earlier ones are said to be" {
+    { seq 20; taken 29500; } >grow
+    "$why" --follow --stall 0 --json grow >out 2>err 3>&- &
+    standin=$!
+    wait_for 10 grep -q 'PT-001.*line 21 of grow' err
+    printf 'a\nNVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n' >grow
+    wait_for 10 grep -q 'GPU-011.*line 2 of grow' err
+    local code=0
+    kill -INT "$standin"
+    wait "$standin" || code=$?
+    standin=
+    ((code == 1))
+    jq -e '[.data.causes[] | [.id, .line]] | contains([["GPU-011", 2], ["PT-001", 21]])' out
+    jq -e '[.findings[] | select(.subject == "PT-001") | .message | contains("line 21 of grow, before it began anew")] | any' out
+}
+
+@test "what is read of no file is followed of none, and the advice follows" {
+    cp "$why" binary
+    run -3 --separate-stderr timeout 20 "$why" --follow binary
+    [[ $stderr == *"binary is no text"* ]]
+    run -3 --separate-stderr timeout 20 "$why" --follow /dev/zero
+    [[ $stderr == *"/dev/zero is a device"* ]]
+    local as=(env)
+    ((EUID)) || as=(setpriv '--bounding-set=-dac_override,-dac_read_search')
+    touch 'den 1.log'
+    chmod 000 'den 1.log'
+    run -3 --separate-stderr timeout 20 "${as[@]}" "$why" --follow 'den 1.log'
+    [[ $stderr == *"-> sudo ncclwhy --follow 'den 1.log'"* ]]
+}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # ncclwhy on compressed files: what it says to type is typed, and gives the answer.
+# shellcheck disable=SC2016,SC2088 # the other side expands
 bats_require_minimum_version 1.5.0
 
 setup() {
