@@ -19,7 +19,8 @@ static _Noreturn void become(char *const *argv, int out, int err, int told,
 	if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0)
 		(void)execvp(*argv, argv);
 	why = errno;
-	(void)!write(told, &why, sizeof(why));
+	if (write(told, &why, sizeof(why)) < 0)
+		dprintf(STDERR_FILENO, "ncclwhy: cannot start %s: %s\n", *argv, strerror(why));
 	_exit(why == ENOENT ? 127 : 126);
 }
 
@@ -28,18 +29,18 @@ int start_command(char *const *argv, int out, int err_fd, struct relay *relay, s
 {
 	int end[2];
 
-	/* not waiting: who began a process beside us may have the other end, too */
-	if (pipe2(end, O_CLOEXEC | O_NONBLOCK))
-		return err_sys(e, "cannot make a pipe");
 	(void)signal(SIGCHLD, SIG_DFL);
 	relay_start(relay);
+	/* where a limit lets us have no more files, it says so itself */
+	if (pipe2(end, O_CLOEXEC | O_NONBLOCK))
+		end[0] = end[1] = -1;
 	ret->pid = fork();
 	if (ret->pid == 0)
 		become(argv, out, err_fd, end[1], relay);
 	if (ret->pid < 0)
 		err_fork(e, "cannot start %s", *argv);
 	relay_to(relay, ret->pid > 0 ? ret->pid : 0);
-	(void)close(end[1]);
+	auto_closep(&end[1]);
 	ret->told = end[0];
 	if (ret->pid > 0)
 		return 0;
@@ -92,9 +93,6 @@ static int advise(const char *program, int why, struct err *e)
 		return err_hint(e, "its first line names a program that is not here");
 	if (!is_path && is_here && S_ISREG(st.st_mode) && why == ENOENT)
 		return beside(program, &st, e);
-	if (!is_path && why == ENOENT)
-		return err_hint(e, "no folder of PATH has it: is its environment (conda, venv, "
-				   "module) active here?");
 	return -1;
 }
 

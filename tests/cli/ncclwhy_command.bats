@@ -70,7 +70,7 @@ wrapped() { # STATUS COMMAND...
     wrapped 127 train.sh
     [[ $stderr == *"-> ncclwhy -- ./train.sh"* ]]
     wrapped 127 no-such-command-here
-    [[ $stderr == *"cannot start no-such-command-here: No such file"*PATH* && $stderr != *log.cause* ]]
+    [[ $stderr == *"cannot start no-such-command-here: No such file"* && $stderr != *log.cause* ]]
     printf '#!/no/such/python\n' >train.sh
     wrapped 127 ./train.sh
     [[ $stderr == *"its first line"* ]]
