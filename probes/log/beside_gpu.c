@@ -72,6 +72,21 @@ static void slice(struct arena *a, struct explanation *x)
 			       arena_printf(a, "that slice has %.2f GiB", has));
 }
 
+/* NCCL knows a GPU by its bus number, which all slices of one share. */
+static void slices_are_one(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "GPU-140");
+	const struct cause *same = explain_find(x, "GPU-001");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!same || same->is_over || c->is_over)
+		return;
+	c->first = same->first;
+	explain_reason(c, same, same->weight + MORE, "the log lists slices of GPUs");
+}
+
 static void another_make(struct explanation *x)
 {
 	struct cause *c = explain_find(x, "GPU-095"), *none = explain_find(x, "GPU-021");
@@ -255,6 +270,7 @@ static void two_ways(const struct why *w, struct explanation *x)
 void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 {
 	slice(a, x);
+	slices_are_one(x);
 	another_make(x);
 	fabric_handle(w, a, x);
 	not_switched(x);

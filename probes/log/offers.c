@@ -184,6 +184,42 @@ static void blame_unlisted(struct why *w, struct arena *a, struct explanation *x
 	}
 }
 
+/* Whose interface to meet over is a bridge's, a VPN's or the like; with @is_one false: is not. */
+static const struct actor *who_meets(const struct actors *t, bool is_one, const char *not_of)
+{
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct actor *y = &t->v.v[i];
+
+		if (*y->boot && *y->who.host && !streq(y->who.host, not_of) &&
+		    leads_nowhere_by_name(y->boot) == is_one)
+			return y;
+	}
+	return NULL;
+}
+
+/* No line has the address that failed, but one host told the others that of a bridge, while another
+ * meets over a card: what they could not connect to is that. */
+static void blame_odd_one(struct why *w, struct arena *a, struct explanation *x)
+{
+	enum { MORE = 8 /* than that a connection failed */, MOST = 95 };
+	static const char *const failed[] = {"CON-006", "CON-004", "CON-005", "CON-026", NULL};
+	const struct actor *odd = who_meets(&w->actors, true, ""), *other;
+	const struct cause *effect = NULL, *c;
+
+	other = odd ? who_meets(&w->actors, false, odd->who.host) : NULL;
+	for (size_t i = 0; other && failed[i]; i++) {
+		c = explain_find(x, failed[i]);
+		if (c && !c->is_over && (!effect || c->weight > effect->weight))
+			effect = c;
+	}
+	if (effect && !w->healthy && !explain_has_reason(x))
+		explain_raise(
+			explain_find(x, "IF-004"),
+			effect->weight + MORE < MOST ? effect->weight + MORE : MOST,
+			arena_printf(a, "%s meets over %s, but %s over %s, and a connection failed",
+				     odd->who.host, odd->boot, other->who.host, other->boot));
+}
+
 /* PaddlePaddle's Gloo: the connection was there, and its peer kept silent. */
 static bool was_connected(const struct cause *c)
 {
@@ -242,4 +278,5 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 			blame_card(w, a, x, i);
 	}
 	blame_unlisted(w, a, x);
+	blame_odd_one(w, a, x);
 }

@@ -49,6 +49,8 @@ static const struct server servers[] = {
 	{"", 8080, 8080, "a server that speaks HTTP (TGI, llama.cpp, TorchServe)",
 	 "text-generation-launcher --port 8081 ...; llama-server --port 8081 ..."},
 	{"gunicorn", 0, 0, "an HTTP server of Python (gunicorn)", "gunicorn --bind :5001 APP"},
+	{"chttp2", 0, 0, "a gRPC server (TensorFlow's, by TF_CONFIG)",
+	 "- another port for that task in TF_CONFIG, and the same TF_CONFIG for all"},
 	{"connection in use", 0, 0, "an HTTP server of Python (gunicorn)",
 	 "gunicorn --bind :5001 APP"},
 };
@@ -78,6 +80,16 @@ static const struct server *server_of(const char *text, unsigned port)
 	return NULL;
 }
 
+/* The line does not say which port: those of torch are not it. */
+static void without_number(struct arena *a, struct cause *c)
+{
+	str_list confirm = {0};
+
+	c->meaning = "the port of a server is taken";
+	*LIST_ADD(a, &confirm) = "ss -tlnp   # on that host: who listens on its port?";
+	c->confirm = confirm;
+}
+
 void ports_advise(struct arena *a, struct cause *c)
 {
 	const struct server *s;
@@ -96,4 +108,6 @@ void ports_advise(struct arena *a, struct cause *c)
 	*LIST_ADD(a, &fix) = "- end the process that ss names, where it is left over";
 	c->causes = causes;
 	c->fix = fix;
+	if (!c->port)
+		without_number(a, c);
 }

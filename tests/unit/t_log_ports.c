@@ -28,6 +28,11 @@ static const struct {
 	 "Gradio", "GRADIO_SERVER_PORT="},
 	{"listen tcp 0.0.0.0:9400: bind: address already in use", "dcgm-exporter",
 	 "dcgm-exporter --address :9401"},
+	{"E0525 11:05:47.003614210 21877 server_chttp2.cc:40] {\"description\":\"No address added "
+	 "out "
+	 "of total 1 resolved\",\"referenced_errors\":[{\"description\":\"Address already in "
+	 "use\",\"errno\":98,\"os_error\":\"Address already in use\",\"syscall\":\"bind\"}]}",
+	 "a gRPC server", "TF_CONFIG"},
 	{"RuntimeError: http port 4711 is unavailable and --strict-ports is enabled.", NULL,
 	 "give the server that failed another port"},
 };
@@ -47,6 +52,7 @@ static void others_ports_are_theirs(void **state UNUSED)
 		else
 			assert_null(c->because);
 		assert_non_null(strstr(c->fix.v[0], all[i].fix));
+		assert_null(strstr(c->meaning, "MASTER_PORT"));
 		for (size_t k = 0; k < c->fix.n; k++) {
 			assert_null(strstr(c->fix.v[k], "torchrun"));
 			assert_null(strstr(c->fix.v[k], "MASTER_PORT"));
