@@ -172,6 +172,19 @@ static const char *hydra_tag(const char *p, struct says *s)
 	return q + 2;
 }
 
+/* "[node2] ", "vm2> ": what somebody labels lines with, whatever it is, where NCCL then says who it
+ * is. */
+static const char *own_label(const char *p, struct says *s UNUSED)
+{
+	const char *name = p + (*p == '['), *q = name;
+
+	while (is_name(*q))
+		q++;
+	if (q == name || *q != (name == p ? '>' : ']') || q[1] != ' ')
+		return NULL;
+	return is_nccl_header(q + 2) ? q + 2 : NULL;
+}
+
 /* "[pod/train-worker-0/pytorch] " of kubectl, "train/0 " of torchx */
 static const char *pod_tag(const char *p, struct says *s)
 {
@@ -272,8 +285,8 @@ static const char *ornament(const char *p, struct says *s UNUSED)
  * those of launchers. */
 enum { LAUNCHERS = 2 };
 static const char *(*const tags[])(const char *p, struct says *s) = {
-	mpi_tag, hydra_tag, bracket_rank, actor_tag, nccl_header,
-	pod_tag, ornament,  task_tag,	  word_tag,
+	mpi_tag,   hydra_tag, bracket_rank, actor_tag, nccl_header,
+	own_label, pod_tag,   ornament,	    task_tag,  word_tag,
 };
 
 /* Behind a kernel's time no launcher labels anything: "nvidia-nvswitch0: " is its device. */
