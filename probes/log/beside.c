@@ -52,7 +52,7 @@ static void link_down(struct explanation *x)
 	for (size_t i = 0; rdma[i]; i++) {
 		const struct cause *c = explain_find(x, rdma[i]);
 
-		if (c && c->first && down->first && goes_with(down->first, c->first))
+		if (c && c->first && !c->is_over && down->first && goes_with(down->first, c->first))
 			explain_reason(down, c, c->weight + 2,
 				       "RDMA failed over a link at the same time");
 	}

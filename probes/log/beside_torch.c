@@ -244,9 +244,31 @@ static void asserted(struct why *w, struct arena *a, struct explanation *x)
 	explain_instead(c, any, e, LIKELY, NULL);
 }
 
+/* bitsandbytes warns of what it lacks when it is imported. That is why something fails where this
+ * is of it, and not where another call says what is wrong. */
+static void warned_of_bits(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "LIB-014");
+
+	for (size_t i = 0; c && i < c->record->events.n; i++)
+		if (!strstr(c->record->events.v[i].text, "compiled without GPU support"))
+			return;
+	for (size_t i = 0; c && i < x->causes.n; i++) {
+		const struct cause *o = &x->causes.v[i];
+
+		if (o == c || o->is_over || o->sig->tier != TIER_ROOT || o->weight < CONFIDENT ||
+		    !o->first || !o->first->after_traceback ||
+		    strstr(o->first->text, "bitsandbytes") || event_before(o->first, c->first))
+			continue;
+		c->weight = FAINT;
+		c->because = "a warning, and another call says what is wrong";
+	}
+}
+
 void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 {
 	norm_of_one(x);
+	warned_of_bits(x);
 	state_of_others(x);
 	sent_nothing(x);
 	buffers(w, a, x);

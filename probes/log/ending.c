@@ -211,8 +211,9 @@ void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
 
 	if (code == NONE && (code = state_code(l)) == WELL && e->is_failed)
 		return; /* a step that ended well in a job that did not */
-	if (strstr(l->text, "will restart worker group")) {
-		e->again = line;
+	if (strstr(l->text, "will restart worker group") ||
+	    (e->again && strstr(l->text, "Rendezvous'ing worker group"))) {
+		e->again = line; /* between the two it ends the ranks that are left */
 	} else if (tested_sum(l) != NONE) {
 		code = tested_sum(l);
 		/* those that failed once are not mended by others that pass */

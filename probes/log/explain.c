@@ -363,6 +363,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 	*ret = (struct explanation){.in_trouble = false};
 	collect(w, a, ret);
 	outlive(w, a, ret);
+	earlier(w, ret);
 	correlate(w, a, ret);
 	stuck(w, a, ret);
 	absent(w, a, ret);

@@ -145,6 +145,8 @@ void stuck(struct why *w, struct arena *a, struct explanation *x);
 struct cause *stuck_between(struct explanation *x);
 /* Takes the weight from what the job outlived, and says whether anything failed at all. */
 void outlive(struct why *w, struct arena *a, struct explanation *x);
+/* Marks what ended an earlier run, of which the same log tells. After outlive(). */
+void earlier(const struct why *w, struct explanation *x);
 /* Marks what the log's own words about its end clear. Of outlive(). */
 void settle(struct why *w, struct arena *a, struct explanation *x);
 /* ... and takes the weight from it, and from what was made of it. When all have judged. */

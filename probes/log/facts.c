@@ -307,7 +307,8 @@ const struct fact log_facts[] = {
 	 "d with code|finished rc=|exited rc=|exited (rc=|finished (rc=|COMPLETED| FAILED |TIMEOUT "
 	 "|"
 	 "OUT_OF_ME|NODE_FAIL|CANCELLED |PREEMPTED|REQUEUED|uccessfully finished|"
-	 "uccessfully completed|d successfully| succeeded|ondition met|will restart worker group|"
+	 "uccessfully completed|d successfully| succeeded|ondition met|will restart worker "
+	 "group|endezvous'ing worker group|"
 	 "\"run_stop\"|ENDING TIMING RUN|   Complete |   Succeeded |   SUCCEEDED |   Completed |   "
 	 "Failed ",
 	 40000, .learn = job_ended},

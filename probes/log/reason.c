@@ -29,6 +29,7 @@ static void named(struct explanation *x)
 		{"LIB-010", "SLM-009", "so the program began in another folder"},
 		{"GPU-028", "GPU-022", "NVML says how the two differ"},
 		{"CON-018", "IB-063", "so NCCL read sizes that were stale"},
+		{"HUB-001", "HUB-007", "so the hub could not be reached"},
 		{"KRN-008", "KRN-049", "so what was written or read there failed"},
 	};
 
