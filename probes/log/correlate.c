@@ -350,5 +350,6 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	foreign(w, a, x);
 	wholes(w, a, x);
 	rails(w, a, x);
+	unlike(w, a, x);
 	beside_job(w, a, x);
 }

@@ -80,6 +80,9 @@ void docker(struct why *w, struct explanation *x);
 void gdr(struct why *w, struct arena *a, struct explanation *x);
 /* Raises the RDMA port that one host has not and another has. When the others have judged. */
 void rails(struct why *w, struct arena *a, struct explanation *x);
+/* Raises settings, programs and interfaces that differ where all should be alike. When the others
+ * have judged. */
+void unlike(struct why *w, struct arena *a, struct explanation *x);
 /* Raises an address that a rank should listen on and that is another host's. */
 void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When

@@ -81,24 +81,6 @@ static void job_ended(struct why *w, struct why_stream *s, const struct log_line
 	ending_hear(&w->progress.v[s->file].ending, s->line, l);
 }
 
-/* "qpn 221 mtu 5 GID 3", which counts 256, 512 ... from 1; "active_mtu:	4096 (5)". */
-static void mtu(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	enum { LEAST = 256, CODES = 5 };
-	struct mtus *m = &w->mtus;
-	const char *p = said_after(l, "active_mtu:");
-	long v = strtol(*p ? p : said_after(l, " mtu "), NULL, 10);
-
-	if (v >= 1 && v <= CODES)
-		v = LEAST << (v - 1);
-	if (v < LEAST)
-		return;
-	if (!m->one_bytes)
-		m->one_bytes = v;
-	else if (v != m->one_bytes)
-		m->other_bytes = v;
-}
-
 static void event_count(struct why *w, struct why_stream *s, const struct log_line *l)
 {
 	kubetimes_count(&w->kubetimes, s->file, s->line, l);
@@ -287,6 +269,10 @@ const struct fact log_facts[] = {
 	{"P2P is disabled between", 100, .learn = setup_hear_p2p},
 	{"Init timings", 80000, .learn = setup_hear_times},
 	{" set by environment to ", 40000, .learn = setup_hear_setting},
+	{"commit=|commit: |git_commit|git_sha|git_hash|git_rev|torch=|torch: |torch_version|torch "
+	 "version|torch 2.|transformers=|transformers: |deepspeed=|python=|python: 3.",
+	 4000, .learn = traits_hear},
+	{"> mtu ", 1000, .learn = traits_hear_link},
 	{"WorkNCCL(", 40000, .hear = hear_timed_out_work},
 	{"ast enqueued NCCL work: |last enqueued work: ", 40000, .hear = hear_last_work},
 	{"first observed failure", 1000, .learn = elastic},
@@ -314,7 +300,7 @@ const struct fact log_facts[] = {
 	 40000, .learn = job_ended},
 	{"test session starts| passed| failed in | failed, | error in | errors in ", 40000,
 	 .learn = job_ended},
-	{"ncclIbConnect |active_mtu:", 40000, .learn = mtu},
+	{"ncclIbConnect |active_mtu:", 40000, .learn = traits_hear_port},
 	{" retries|after retry|etry succe| attempts|ttempt |econnected|on retry", 4000,
 	 .learn = heal_retried},
 	{": 100%|", 4000, .learn = heal_downloaded},

@@ -52,6 +52,7 @@ struct setup_pair {
 struct setup_setting {
 	const char *name, *value, *other; /* other: another process has that; NULL: none */
 	unsigned actor, other_actor;	  /* from 1 */
+	uint64_t hosts;			  /* that say it: a bit each, by their place in actors */
 };
 
 /* Of the largest communicator's ranks. */
@@ -90,6 +91,7 @@ struct setup {
 	struct setup_init init;
 	struct setup_setting settings[SETUP_SETTINGS];
 	size_t nsettings, more_settings;
+	uint64_t hosts; /* that say any of them */
 };
 
 struct why;

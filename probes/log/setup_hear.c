@@ -305,6 +305,14 @@ static struct setup_setting *setting_of(struct setup *t, const char *name, size_
 	return NULL;
 }
 
+static uint64_t host_bit(const struct why *w, const char *host)
+{
+	for (size_t i = 0; i < w->actors.nhosts; i++)
+		if (streq(w->actors.hosts[i], host))
+			return UINT64_C(1) << i;
+	return 0;
+}
+
 /* "NCCL_IB_DISABLE set by environment to 1." How it logs is not what it set up. */
 void setup_hear_setting(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
@@ -312,6 +320,7 @@ void setup_hear_setting(struct why *w, struct why_stream *s UNUSED, const struct
 	struct setup *t = &w->setup;
 	const char *at = strstr(l->text, set), *name = at;
 	struct setup_setting *v;
+	const struct actor *who;
 	char value[128];
 	size_t n;
 
@@ -320,13 +329,17 @@ void setup_hear_setting(struct why *w, struct why_stream *s UNUSED, const struct
 	if (!at || !starts_with(name, "NCCL_") || !is_name(name, (size_t)(at - name)) ||
 	    starts_with(name, "NCCL_DEBUG"))
 		return;
+	who = actors_get(&w->actors, &l->who);
 	said_word(value, sizeof(value), at + strlen(set), " \t\r\n");
 	for (n = strlen(value); n && value[n - 1] == '.';)
 		value[--n] = '\0';
 	v = setting_of(t, name, (size_t)(at - name));
+	t->hosts |= who ? host_bit(w, who->who.host) : 0;
+	if (v && who)
+		v->hosts |= host_bit(w, who->who.host);
 	if (v && !v->other && !streq(v->value, value)) {
 		v->other = arena_strdup(&w->a, value);
-		v->other_actor = index_of(w, actors_get(&w->actors, &l->who));
+		v->other_actor = index_of(w, who);
 	}
 	if (v || !n)
 		return;
@@ -337,5 +350,6 @@ void setup_hear_setting(struct why *w, struct why_stream *s UNUSED, const struct
 	t->settings[t->nsettings++] =
 		(struct setup_setting){.name = arena_strndup(&w->a, name, (size_t)(at - name)),
 				       .value = arena_strdup(&w->a, value),
-				       .actor = index_of(w, actors_get(&w->actors, &l->who))};
+				       .actor = index_of(w, who),
+				       .hosts = who ? host_bit(w, who->who.host) : 0};
 }

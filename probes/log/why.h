@@ -23,6 +23,7 @@
 #include "probes/log/setup.h"
 #include "probes/log/summons.h"
 #include "probes/log/tasks.h"
+#include "probes/log/traits.h"
 #include "probes/log/twins.h"
 #include "probes/log/votes.h"
 #include "probes/log/worlds.h"
@@ -143,6 +144,7 @@ struct why {
 	long cuda_of_driver;   /* 12020: the latest CUDA that it serves; 0: not said */
 	char awaited[160];     /* the latest line that waits for somebody to be ready */
 	struct setup setup;
+	struct traits traits;
 	str_list settings;     /* of transports and algorithms: "NCCL_ALGO=Ring", each once */
 	struct flight *flight; /* the dumps that were read; NULL: none */
 	bool has_dumped;       /* a log says that there are some ... */

@@ -1,0 +1,219 @@
+/* Hosts and ranks that say different things of themselves where all should be alike: settings of
+ * NCCL, the program's commit, an interface's MTU. It matters where what fails is what that makes
+ * fail. */
+#include "probes/log/explain.h"
+
+#include "lib/host/leads.h"
+
+enum {
+	MORE = 6, /* than what it explains */
+	MOST = 95,
+};
+
+static int above(const struct cause *effect)
+{
+	return effect->weight + MORE < MOST ? effect->weight + MORE : MOST;
+}
+
+/* The surest of these that the job did not outlive. */
+static struct cause *effect_of(struct explanation *x, const char *const *ids)
+{
+	struct cause *best = NULL;
+
+	for (size_t i = 0; ids[i]; i++) {
+		struct cause *c = explain_find(x, ids[i]);
+
+		if (c && !c->is_over && c->weight >= CONFIDENT &&
+		    (!best || c->weight > best->weight))
+			best = c;
+	}
+	return best;
+}
+
+/* --- settings of NCCL -------------------------------------------------------------------- */
+
+static const char *host_of(const struct why *w, unsigned actor)
+{
+	return actor ? w->actors.v.v[actor - 1].who.host : "";
+}
+
+static bool is_ready(const struct why *w, const char *host)
+{
+	for (size_t i = 0; i < w->actors.v.n; i++)
+		if (w->actors.v.v[i].ready && streq(w->actors.v.v[i].who.host, host))
+			return true;
+	return false;
+}
+
+/* A host that came as far as the others and says what it reads, and not this; NULL: none. */
+static const char *host_without(const struct why *w, const struct setup_setting *v)
+{
+	for (size_t i = 0; i < w->actors.nhosts; i++)
+		if (w->setup.hosts & ~v->hosts & UINT64_C(1) << i &&
+		    is_ready(w, w->actors.hosts[i]))
+			return w->actors.hosts[i];
+	return NULL;
+}
+
+/* @may_lack: that one host has it alone is a difference, too. NULL: all are alike. */
+static const char *setting_text(const struct why *w, struct arena *a, const struct setup_setting *v,
+				bool may_lack)
+{
+	const char *host = host_of(w, v->actor), *other = host_of(w, v->other_actor), *lacks;
+
+	if (v->other && *host && *other && !streq(host, other))
+		return arena_printf(a, "%s is %s on %s, but %s on %s", v->name, v->value, host,
+				    v->other, other);
+	lacks = may_lack && *host ? host_without(w, v) : NULL;
+	return lacks ? arena_printf(a, "%s is %s on %s, and not set on %s", v->name, v->value, host,
+				    lacks)
+		     : NULL;
+}
+
+static const char *differing(const struct why *w, struct arena *a, const char *const *names,
+			     bool may_lack, const char **ret_name)
+{
+	for (size_t i = 0; i < w->setup.nsettings; i++)
+		for (size_t k = 0; names[k]; k++) {
+			const struct setup_setting *v = &w->setup.settings[i];
+			const char *said =
+				streq(v->name, names[k]) ? setting_text(w, a, v, may_lack) : NULL;
+
+			if (said) {
+				*ret_name = v->name;
+				return said;
+			}
+		}
+	return NULL;
+}
+
+/* The two ends themselves: that goes wrong with the first message of some size, also late. */
+static bool says_sizes(const struct cause *effect)
+{
+	return streq(effect->sig->id, "CON-017") || streq(effect->sig->id, "CON-034");
+}
+
+/* What these settings make fail. */
+static void settings(struct why *w, struct arena *a, struct explanation *x,
+		     const char *const *names, const char *const *effects, bool may_lack)
+{
+	const char *name, *said = differing(w, a, names, may_lack, &name);
+	const struct cause *effect = said ? effect_of(x, effects) : NULL;
+	struct cause *c = explain_find(x, "NET-016");
+
+	if (!effect || !c || c->is_over || above(effect) <= c->weight ||
+	    (why_has_worked(w) && !says_sizes(effect)))
+		return;
+	c->first = explain_event(c, arena_printf(a, "%s set by", name));
+	explain_reason(c, effect, above(effect), said);
+}
+
+/* How a collective is cut into messages: each rank decides that for itself. */
+static const char *const cutting[] = {"NCCL_PROTO",
+				      "NCCL_ALGO",
+				      "NCCL_BUFFSIZE",
+				      "NCCL_LL_BUFFSIZE",
+				      "NCCL_LL128_BUFFSIZE",
+				      "NCCL_NTHREADS",
+				      "NCCL_NET_SHARED_BUFFERS",
+				      "NCCL_P2P_NET_CHUNKSIZE",
+				      "NCCL_NCHANNELS_PER_NET_PEER",
+				      NULL};
+static const char *const cut[] = {"CON-017", "CON-034", "IB-004", "CON-018",
+				  "PT-112",  "PT-006",	"IB-015", NULL};
+
+/* By which address and in which class RDMA goes. */
+static const char *const addressing[] = {"NCCL_IB_GID_INDEX",	"NCCL_IB_ROCE_VERSION_NUM",
+					 "NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE",
+					 "NCCL_IB_PKEY",	NULL};
+static const char *const unaddressed[] = {"IB-001", "IB-005", "IB-006", "IB-011", "IB-015", NULL};
+
+static void all_settings(struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "NET-016");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	settings(w, a, x, cutting, cut, true);
+	settings(w, a, x, addressing, unaddressed, false);
+}
+
+/* --- the program and its packages --------------------------------------------------------- */
+
+static void programs(struct why *w, struct arena *a, struct explanation *x)
+{
+	static const char *const effects[] = {"PT-009",	 "PT-126",  "PT-014", "PT-107", "CON-019",
+					      "CON-015", "CON-017", "PT-123", "PT-130", NULL};
+
+	for (size_t i = 0; i < w->traits.n; i++) {
+		const struct trait *v = &w->traits.v[i];
+		struct cause *c = effect_of(x, effects);
+		const char *said;
+
+		if (!*v->value[1].text || starts_with(v->name, "MTU "))
+			continue;
+		said = arena_printf(a, "%s has %s %s, but %s %s", v->value[0].by, v->name,
+				    v->value[0].text, v->value[1].by, v->value[1].text);
+		if (x->in_trouble)
+			*LIST_ADD(a, &x->notes) = said;
+		if (c && !c->because)
+			explain_raise(c, above(c), said);
+	}
+}
+
+/* --- packets ------------------------------------------------------------------------------ */
+
+/* Ranks meet or send over it; where the log does not say over which, any may be. */
+static bool is_used(const struct why *w, const char *iface)
+{
+	for (size_t i = 0; i < w->actors.offers.n; i++)
+		if (streq(w->actors.offers.v[i].iface, iface))
+			return true;
+	return !w->actors.offers.n && !leads_nowhere_by_name(iface);
+}
+
+static const char *mtu_text(const struct why *w, struct arena *a, const char **ret_iface)
+{
+	for (size_t i = 0; i < w->traits.n; i++) {
+		const struct trait *v = &w->traits.v[i];
+		const char *iface = v->name + strlen("MTU of ");
+
+		if (!starts_with(v->name, "MTU of ") || !*v->value[1].text || !is_used(w, iface))
+			continue;
+		*ret_iface = iface;
+		if (!*v->value[0].by || strchr(v->value[0].by, ':'))
+			return arena_printf(a, "the log shows %s with MTU %s and with MTU %s",
+					    iface, v->value[0].text, v->value[1].text);
+		return arena_printf(a, "%s has MTU %s on %s, but %s on %s", iface, v->value[0].text,
+				    v->value[0].by, v->value[1].text, v->value[1].by);
+	}
+	return NULL;
+}
+
+/* Every rank came, what is small passed, and what is large does not arrive. */
+static void packets(struct why *w, struct arena *a, struct explanation *x)
+{
+	static const char *const effects[] = {"PT-112", "PT-006", NULL};
+	struct cause *c = explain_find(x, "IF-029");
+	const struct cause *effect = effect_of(x, effects);
+	const struct log_event *ping = explain_event(c, "Frag needed and DF set");
+	const char *iface, *said;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	said = mtu_text(w, a, &iface);
+	if (!effect || c->is_over || why_has_worked(w) || !(said || ping))
+		return;
+	c->first = said ? explain_event(c, arena_printf(a, " %s: <", iface)) : ping;
+	explain_reason(c, effect, above(effect),
+		       said ? said : "a router on the way refused a large packet");
+}
+
+void unlike(struct why *w, struct arena *a, struct explanation *x)
+{
+	all_settings(w, a, x);
+	programs(w, a, x);
+	packets(w, a, x);
+}
