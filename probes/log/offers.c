@@ -197,22 +197,49 @@ static const struct actor *who_meets(const struct actors *t, bool is_one, const 
 	return NULL;
 }
 
+static bool has_address(struct why *w, const struct cause *c)
+{
+	struct extract e = {0};
+
+	for (size_t k = 0; k < c->record->events.n && !*e.addr; k++)
+		endpoint_of(w, &c->record->events.v[k], &e);
+	return *e.addr;
+}
+
+/* The surest of those that say that a connection was not made, and not to which address; NULL: none
+ * is, or the job fails for something else. */
+static const struct cause *unaddressed(struct why *w, struct explanation *x)
+{
+	static const char *const failed[] = {"CON-001", "CON-002", "CON-004", "CON-005",
+					     "CON-006", "CON-026", NULL};
+	const struct cause *best = NULL;
+
+	for (size_t i = 0; i < x->causes.n; i++) {
+		const struct cause *c = &x->causes.v[i];
+		bool is_one = explain_is_one_of(c, failed);
+
+		if (c->is_over || !c->first)
+			continue;
+		if (!is_one && c->sig->tier == TIER_ROOT && c->weight >= CONFIDENT)
+			return NULL;
+		if (is_one && has_address(w, c))
+			return NULL;
+		if (is_one && (!best || c->weight > best->weight))
+			best = c;
+	}
+	return best;
+}
+
 /* No line has the address that failed, but one host told the others that of a bridge, while another
  * meets over a card: what they could not connect to is that. */
 static void blame_odd_one(struct why *w, struct arena *a, struct explanation *x)
 {
-	enum { MORE = 8 /* than that a connection failed */, MOST = 95 };
-	static const char *const failed[] = {"CON-006", "CON-004", "CON-005", "CON-026", NULL};
-	const struct actor *odd = who_meets(&w->actors, true, ""), *other;
-	const struct cause *effect = NULL, *c;
+	enum { MORE = 10 /* than that a connection failed */, MOST = 95 };
+	const struct actor *odd = who_meets(&w->actors, true, "");
+	const struct actor *other = odd ? who_meets(&w->actors, false, odd->who.host) : NULL;
+	const struct cause *effect = other && !w->healthy ? unaddressed(w, x) : NULL;
 
-	other = odd ? who_meets(&w->actors, false, odd->who.host) : NULL;
-	for (size_t i = 0; other && failed[i]; i++) {
-		c = explain_find(x, failed[i]);
-		if (c && !c->is_over && (!effect || c->weight > effect->weight))
-			effect = c;
-	}
-	if (effect && !w->healthy && !explain_has_reason(x))
+	if (effect)
 		explain_raise(
 			explain_find(x, "IF-004"),
 			effect->weight + MORE < MOST ? effect->weight + MORE : MOST,
