@@ -18,7 +18,8 @@ void inquest_select(const struct inquest *q, bool (*is_so)(const struct stand *)
 bool stand_is_unread(const struct stand *s);
 void there_twice(struct inquest *q);
 void there_unread(struct inquest *q);
-/* Of a host by what its launcher counts there, and of the world. */
-void there_missing(struct inquest *q, const stand_set *wait);
+/* Of a host by what its launcher counts there, and of the world. True: some are awaited, which is
+ * why the others stand. */
+bool there_missing(struct inquest *q, const stand_set *wait);
 
 #endif

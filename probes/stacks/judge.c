@@ -297,7 +297,7 @@ static bool judge_idle(struct inquest *q)
 static void judge(struct inquest *q)
 {
 	stand_set wait = {0}, blind = {0};
-	bool idle;
+	bool idle, lacks;
 
 	find_spots(q);
 	there_twice(q);
@@ -310,8 +310,8 @@ static void judge(struct inquest *q)
 		judge_astray(q, &wait);
 	if (!q->odd && !idle)
 		judge_order(q);
-	there_missing(q, &wait);
-	if (!q->odd && !idle && blind.n < q->all.n)
+	lacks = there_missing(q, &wait);
+	if (!q->odd && !idle && !lacks && blind.n < q->all.n)
 		judge_alike(q, &wait);
 	q->odd = q->odd ? q->odd : q->all.v[0];
 }
