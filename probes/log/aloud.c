@@ -35,7 +35,7 @@ static void say_stacks(struct aloud *l, unsigned stalls, const struct stacks_bri
 		log_say("%s %s", fix_mark(at->fix), fix_text(at->fix));
 }
 
-void aloud_quiet(struct why *w, unsigned stalls, pid_t pid, void *arg)
+void aloud_quiet(struct why *w, unsigned stalls, const struct source_command *of, void *arg)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct stacks_brief at = {0};
@@ -47,8 +47,10 @@ void aloud_quiet(struct why *w, unsigned stalls, pid_t pid, void *arg)
 	explain(w, &a, &x);
 	brief = tell_briefly(w, &x, &a, &fix);
 	is_new = brief && l->told != x.causes.v[0].sig->id;
-	if (stalls && pid)
-		at = stacks_brief_of(pid, &a);
+	if (stalls && of)
+		at = stacks_brief_of(of->pid, &of->meanwhile, &a);
+	if (at.kind == BRIEF_BROKEN_OFF)
+		return;
 	if (stalls == 1)
 		say_stalled(brief, &at, &a);
 	else if (is_new)

@@ -7,6 +7,7 @@
  */
 #include "lib/core/err.h"
 #include "probes/log/why.h"
+#include "probes/stacks/meanwhile.h"
 
 #include <sys/types.h>
 
@@ -26,12 +27,19 @@ bool source_is_data(const char *path);
 /* What to do where it could not be opened, by errno. -1. */
 int source_refused(const char *path, struct err *e);
 
+/* A command that is run: while it is looked at its words are passed on, and whoever speaks or ends
+ * is silent no more. */
+struct source_command {
+	pid_t pid;
+	struct meanwhile meanwhile;
+};
+
 /* What a source that goes on reports while it does. */
 struct source_watch {
 	uint64_t stall_ns; /* 0: never */
 	/* @stalls: 0: it pauses; 1: it has said nothing for that long; 2: for twice, 3: for four
-	 * times as long, ... @pid: of the command that is run; 0: there is none */
-	void (*quiet)(struct why *w, unsigned stalls, pid_t pid, void *arg);
+	 * times as long, ... @of: NULL: no command is run */
+	void (*quiet)(struct why *w, unsigned stalls, const struct source_command *of, void *arg);
 	void *arg;
 };
 

@@ -146,27 +146,65 @@ static bool is_open(const struct strand *c, size_t n)
 /* It is no silence where somebody does not read what was said. */
 static bool is_held(const struct strand *c, size_t n) { return c[0].n || c[n - 1].n; }
 
+/* What the command says within that time is passed on. False: nothing came. */
+static bool serve(struct strand *c, size_t n, int ms)
+{
+	struct pollfd p[2] = {{.fd = -1}, {.fd = -1}};
+
+	for (size_t i = 0; i < n; i++)
+		p[i] = awaited(&c[i]);
+	if (poll(p, n, ms) <= 0)
+		return is_held(c, n) && !interrupt_pending();
+	for (size_t i = 0; i < n; i++)
+		if (p[i].revents && c[i].n)
+			pass(&c[i]);
+		else if (p[i].revents)
+			take(&c[i]);
+	return true;
+}
+
+/* A command that is looked at. */
+struct looked_at {
+	struct strand *c;
+	size_t n;
+	struct running *r;
+	bool spoke;
+};
+
+static bool serve_meanwhile(int ms, void *arg)
+{
+	struct looked_at *at = arg;
+
+	at->spoke = serve(at->c, at->n, ms);
+	look_after(at->r);
+	keep_size(at->c, at->n, at->r);
+	return !at->spoke && !at->r->ended && !interrupt_pending();
+}
+
+/* False: it spoke meanwhile. */
+static bool is_quiet(struct why *w, struct looked_at *at, const struct source_watch *watch,
+		     unsigned stalls)
+{
+	const struct source_command of = {at->r->pid, {serve_meanwhile, at}};
+
+	at->spoke = false;
+	watch->quiet(w, stalls, &of, watch->arg);
+	return !at->spoke;
+}
+
 /* Until the command's output ends; what it left behind may hold that for a moment only. Who goes
  * on in silence is looked at again, each time after twice as long. */
 static void attend(struct why *w, struct strand *c, size_t n, struct running *r,
 		   const struct source_watch *watch)
 {
+	struct looked_at at = {.c = c, .n = n, .r = r};
 	uint64_t last_ns = now_ns();
 	unsigned stalls = 0; /* that were said, of this silence */
 
 	while (is_open(c, n)) {
-		struct pollfd p[2] = {{.fd = -1}, {.fd = -1}};
-
-		for (size_t i = 0; i < n; i++)
-			p[i] = awaited(&c[i]);
-		if (poll(p, n, STEP_MS) > 0 || (is_held(c, n) && !interrupt_pending())) {
+		if (serve(c, n, STEP_MS)) {
 			last_ns = now_ns();
 			stalls = 0;
-			for (size_t i = 0; i < n; i++)
-				if (p[i].revents && c[i].n)
-					pass(&c[i]);
-				else if (p[i].revents)
-					take(&c[i]);
 		}
 		look_after(r);
 		keep_size(c, n, r);
@@ -175,8 +213,10 @@ static void attend(struct why *w, struct strand *c, size_t n, struct running *r,
 			return;
 		if (r->ended && relay_told())
 			return;
-		if (watch->stall_ns && now_ns() - last_ns >= watch->stall_ns << stalls) {
-			watch->quiet(w, ++stalls, r->pid, watch->arg);
+		if (watch->stall_ns && now_ns() - last_ns >= watch->stall_ns << stalls &&
+		    !is_quiet(w, &at, watch, ++stalls)) {
+			last_ns = now_ns();
+			stalls = 0;
 		}
 	}
 	while (!r->ended) {

@@ -11,8 +11,9 @@
 /* @hosts: how many were asked; 0: this one alone. */
 void stacks_judge(const stand_list *all, size_t hosts, struct report *r);
 
-/* NOBODY: there is no rank; UNREAD: some could not be looked at, and may be what is wrong. */
-enum brief_kind { BRIEF_NOBODY, BRIEF_WELL, BRIEF_WRONG, BRIEF_UNREAD };
+/* NOBODY: there is no rank; UNREAD: some could not be looked at, and may be what is wrong;
+ * BROKEN_OFF: nobody wanted to know any more. */
+enum brief_kind { BRIEF_NOBODY, BRIEF_WELL, BRIEF_WRONG, BRIEF_UNREAD, BRIEF_BROKEN_OFF };
 struct stacks_brief {
 	enum brief_kind kind;
 	const char *said; /* the first of what is wrong, or who was not looked at; else NULL */

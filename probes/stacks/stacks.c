@@ -46,7 +46,7 @@ int stacks_here(pid_t below, struct report *r, struct err *e)
 		return -1;
 	if (!ranks.n)
 		return nobody(&ranks, below, e);
-	stands_take(&ranks, a, &all);
+	(void)stands_take(&ranks, NULL, a, &all);
 	if (interrupt_err(e)) /* who was seen for a moment has not stood still */
 		return -1;
 	keep(&all, r);
@@ -54,14 +54,14 @@ int stacks_here(pid_t below, struct report *r, struct err *e)
 	return 0;
 }
 
-struct stacks_brief stacks_brief_of(pid_t below, struct arena *a)
+struct stacks_brief stacks_brief_of(pid_t below, const struct meanwhile *m, struct arena *a)
 {
 	struct rank_processes ranks;
 	stand_list all = {0};
 
 	ranks_find(below, a, &ranks);
-	if (ranks.n)
-		stands_take(&ranks, a, &all);
+	if (ranks.n && !stands_take(&ranks, m, a, &all))
+		return (struct stacks_brief){.kind = BRIEF_BROKEN_OFF};
 	return stacks_brief(&all, a);
 }
 

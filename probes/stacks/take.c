@@ -238,7 +238,44 @@ static void add_workers(struct stand *s, const struct rank_process *r, struct ar
 	}
 }
 
-void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list *ret)
+static bool pause_for(const struct meanwhile *m, int ms)
+{
+	if (m)
+		return m->serve(ms, m->arg);
+	if (ms)
+		(void)interrupt_poll(-1, 0, ms);
+	return true;
+}
+
+/* Once at all ranks. */
+static bool look_round(struct watched *all, size_t n, const struct meanwhile *m, bool is_last,
+		       struct arena *a)
+{
+	for (size_t i = 0; i < n; i++) {
+		note_state(&all[i], a);
+		look(&all[i], a, is_last);
+		if (!pause_for(m, 0))
+			return false;
+	}
+	return true;
+}
+
+static bool look_often(struct watched *all, size_t n, const struct meanwhile *m, struct arena *a)
+{
+	for (int k = 0;; k++) {
+		bool is_last = k + 1 == LOOKS || interrupt_pending();
+
+		if (!look_round(all, n, m, is_last, a))
+			return false;
+		if (is_last)
+			return true;
+		if (!pause_for(m, APART_MS))
+			return false;
+	}
+}
+
+bool stands_take(const struct rank_processes *ranks, const struct meanwhile *m, struct arena *a,
+		 stand_list *ret)
 {
 	struct watched *all = arena_alloc(a, ranks->n * sizeof(*all) + 1);
 	struct processes before, after;
@@ -255,19 +292,13 @@ void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list
 						   .pid = ranks->v[i].pid,
 						   .wchan = ""};
 	processes_read(a, &before);
-	for (size_t i = 0; i < ranks->n; i++)
+	for (size_t i = 0; i < ranks->n; i++) {
 		begin(&all[i], &ret->v[i], &before, a);
-	for (int k = 0; k < LOOKS; k++) {
-		bool is_last = k + 1 == LOOKS || interrupt_pending();
-
-		for (size_t i = 0; i < ranks->n; i++) {
-			note_state(&all[i], a);
-			look(&all[i], a, is_last);
-		}
-		if (is_last)
-			break;
-		(void)interrupt_poll(-1, 0, APART_MS);
+		if (!pause_for(m, 0))
+			return false;
 	}
+	if (!look_often(all, ranks->n, m, a))
+		return false;
 	processes_read(a, &after);
 	seconds = (double)(now_ns() - began) / (double)NS_PER_S;
 	for (size_t i = 0; i < ranks->n; i++) {
@@ -282,4 +313,5 @@ void stands_take(const struct rank_processes *ranks, struct arena *a, stand_list
 		end(&all[i], seconds, &after, a);
 		add_workers(s, &ranks->v[i], a);
 	}
+	return true;
 }

@@ -430,6 +430,26 @@ END
     wait "$mine" || true
 }
 
+@test "what a command says while its ranks are looked at is passed on at once, and ends the silence" {
+    cat >tick.py <<'END'
+import time
+print("go", flush=True)
+time.sleep(2.6)
+for _ in range(15):
+    print(time.time(), flush=True)
+    time.sleep(0.2)
+END
+    cat >late.py <<'END'
+import sys, time
+said = [time.time() - float(line) for line in sys.stdin if line[0].isdigit()]
+print(len(said), max(said))
+END
+    PATH=$BIN:$PATH RANK=0 WORLD_SIZE=1 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 \
+        bash -c "ncclwhy --stall 2s -- /usr/bin/python3 tick.py 2>said | /usr/bin/python3 late.py" >late
+    awk '{ exit !($1 == 15 && $2 < 0.9) }' late || { cat late && false; }
+    [ ! -s said ] # it was silent no more before anything was known
+}
+
 @test "a silent command whose ranks cannot be looked at is not called well" {
     # a Python as far as its name and symbols go, and older than those that are known
     echo 'char _PyRuntime[64]; unsigned sleep(unsigned); int main(void) { return (int)sleep(600); }' |
