@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { NAMED = 4, OPS = 16 };
-enum { SUCCESS = 0, IN_PROGRESS = 7 }; /* ncclResult_t */
+enum { SUCCESS = 0, INTERNAL_ERROR = 3, IN_PROGRESS = 7 }; /* ncclResult_t */
 
 typedef LIST(const cJSON *) rank_list;
 
@@ -14,7 +14,8 @@ struct comm {
 	const struct live *l;
 	const char *subject;
 	const cJSON *now;
-	rank_list were; /* in the answer before, by number; of none: it was not there */
+	rank_list were; /* in the answer before, by number */
+	bool is_new;	/* it was not in that */
 	bool moves;
 };
 
@@ -87,6 +88,15 @@ static int state_of(const cJSON *rank, const char *key)
 	return json_get_int(json_get(rank, "status"), key, SUCCESS);
 }
 
+static bool is_error(int code) { return code != SUCCESS && code != IN_PROGRESS; }
+
+/* NCCL 2.27 and later say it of a split that is not set up yet, as of one that failed. */
+static bool may_be_split(const cJSON *rank)
+{
+	return state_of(rank, "init_state") == INTERNAL_ERROR &&
+	       !is_error(state_of(rank, "async_error"));
+}
+
 static const char *code_name(int code)
 {
 	static const char *const names[] = {
@@ -128,10 +138,10 @@ static const char *how_it_failed(struct arena *a, const cJSON *rank)
 {
 	int init = state_of(rank, "init_state"), async = state_of(rank, "async_error");
 
-	if (init != SUCCESS && init != IN_PROGRESS)
+	if (is_error(init) && init != INTERNAL_ERROR)
 		return arena_printf(a, "that it could not set its communicator up (code %d%s)",
 				    init, code_name(init));
-	if (async != SUCCESS && async != IN_PROGRESS)
+	if (is_error(async))
 		return arena_printf(a, "an asynchronous error (code %d%s)", async,
 				    code_name(async));
 	return is_set(json_get(rank, "status"), "abort_flag") ? "that its communicator was aborted"
@@ -155,31 +165,40 @@ static bool errors(const struct comm *c)
 	return false;
 }
 
-static bool connects(const cJSON *rank) { return state_of(rank, "init_state") == IN_PROGRESS; }
+static bool connects(const cJSON *rank)
+{
+	return state_of(rank, "init_state") == IN_PROGRESS || may_be_split(rank);
+}
 
 static bool still_connects(const struct comm *c, const cJSON *rank)
 {
 	return connects(rank) && (!was(c, rank) || connects(was(c, rank)));
 }
 
-/* For a moment all do. */
+/* For a moment all do, when it is made. */
 static bool connecting(const struct comm *c)
 {
 	struct arena *a = report_arena(c->l->r);
 	struct names who = {0};
 	const cJSON *rank;
+	bool unsure = false;
 	size_t rest = 0;
 
 	text_init(&who.t, a);
 	cJSON_ArrayForEach (rank, json_get(c->now, "ranks"))
-		if (still_connects(c, rank))
+		if (still_connects(c, rank)) {
 			names_add(&who, a, rank, "");
-		else
+			unsure |= may_be_split(rank);
+		} else {
 			rest++;
+		}
 	if (!who.n)
 		return false;
-	live_warn(c->l, c->subject, "%s %s still connecting%s", names_end(&who),
+	live_warn(c->l, c->subject, "%s %s still connecting%s%s", names_end(&who),
 		  who.n == 1 ? "is" : "are",
+		  unsure ? ", or failed: NCCL says code 3 (internal error) of a split that is not "
+			   "set up yet, too"
+			 : "",
 		  rest ? arena_printf(a, "; %zu other rank%s through", rest,
 				      rest == 1 ? " is" : "s are")
 		       : "");
@@ -269,7 +288,8 @@ static void judge_comm(const struct comm *c, bool asked_twice)
 {
 	struct finding *f;
 
-	if (missing(c) || errors(c) || connecting(c) || (!c->moves && any_behind(c)))
+	if (missing(c) || errors(c) || (!c->is_new && connecting(c)) ||
+	    (!c->moves && any_behind(c)))
 		return;
 	f = report_find(c->l->r, "live.job", c->subject);
 	finding_set(f, ST_PASS, "all %d ranks are there%s", json_get_int(c->now, "size", 0),
@@ -295,8 +315,8 @@ void live_comms(const struct live *l, const cJSON *now, const cJSON *before)
 				 .now = one};
 
 		ranks_sort(same_comm(before, one), report_arena(l->r), &c.were);
-		/* one that was made meanwhile does, too */
-		c.moves = before && (!c.were.n || grew(&c));
+		c.is_new = before && !c.were.n;
+		c.moves = c.is_new || grew(&c);
 		judge_comm(&c, before != NULL);
 	}
 }

@@ -68,16 +68,25 @@ static void data(const struct live *l, const char *id, const char *confirm_line,
 	fix_json(o, &f->fix);
 }
 
+static struct finding *found(const struct live *l, enum status status, const char *subject,
+			     const char *message)
+{
+	struct finding *f = report_find(l->r, "live.job", subject);
+
+	f->message = message;
+	f->status = status;
+	return f;
+}
+
 void live_fail(const struct live *l, enum live_cause cause, const char *subject, const char *host,
 	       const char *fmt, ...)
 {
-	struct finding *f = report_find(l->r, "live.job", subject);
+	struct finding *f;
 	va_list ap;
 
 	va_start(ap, fmt);
-	f->message = arena_vprintf(report_arena(l->r), fmt, ap);
+	f = found(l, ST_FAIL, subject, arena_vprintf(report_arena(l->r), fmt, ap));
 	va_end(ap);
-	f->status = ST_FAIL;
 	finding_expect(f, "every rank there, and in the same collective");
 	advise(l, cause, host, f);
 	report_add(l->r, f);
@@ -87,13 +96,12 @@ void live_fail(const struct live *l, enum live_cause cause, const char *subject,
 
 void live_warn(const struct live *l, const char *subject, const char *fmt, ...)
 {
-	struct finding *f = report_find(l->r, "live.job", subject);
+	struct finding *f;
 	va_list ap;
 
 	va_start(ap, fmt);
-	f->message = arena_vprintf(report_arena(l->r), fmt, ap);
+	f = found(l, ST_WARN, subject, arena_vprintf(report_arena(l->r), fmt, ap));
 	va_end(ap);
-	f->status = ST_WARN;
 	finding_fix(f, "%s", again(l));
 	report_add(l->r, f);
 }

@@ -71,6 +71,15 @@ static void expect(const char *first, const char *second, const char *id, const 
 
 #define WELL PAIR(RANK(0, 0, 0, 5), RANK(1, 0, 0, 5))
 
+#define TEXT(errors, warnings)                                                                     \
+	"NCCL version 2.26.2 compiled with CUDA 12.6\n\nErrors\n======\n\n" errors                 \
+	"Warnings\n========\n\n" warnings
+#define DIFFERENT(op) "  Communicator ranks have different " op " operation counts\n"
+#define COUNTS(most, least)                                                                        \
+	"  3 ranks have launched up to operation " #most                                           \
+	"\n  Rank 3 has launched up to operation " #least                                          \
+	" -- GPU 3 managed by process 47 on node 10.0.0.3\n\n"
+
 static void a_communicator_that_failed_to_initialise_is_an_error(void **state UNUSED)
 {
 	static const char failed[] = PAIR(RANK(0, 7, 0, 0), RANK(1, 2, 0, 0));
@@ -93,6 +102,35 @@ static void who_connects_in_both_answers_is_named(void **state UNUSED)
 	       "warn 0xa: rank 1 (10.0.0.1, pid 47) is still connecting; 1 other rank is through "
 	       "-> ncclwhy --live=node1:28029   # again in a minute\n");
 	expect(one, WELL, NULL, NULL, "pass 0xa: all 2 ranks are there and the job moves\n");
+	expect(JOB(""), one, NULL, NULL, "pass 0xa: all 2 ranks are there and the job moves\n");
+}
+
+/* NCCL 2.27 and later start a split's with that code, before it is set up. */
+static void an_internal_error_may_be_a_split_that_connects(void **state UNUSED)
+{
+	static const char split[] = PAIR(RANK(0, 3, 0, 0), RANK(1, 3, 0, 0));
+	static const char failed[] = PAIR(RANK(0, 3, 0, 0), RANK(1, 3, 3, 0));
+	static const char text[] =
+		TEXT("#0-0 (aaaa) ERROR\n  Initialization errors on 4 ranks\n  4 ranks reported "
+		     "Internal error\n\n",
+		     "");
+
+	expect(split, split, NULL, NULL,
+	       "warn 0xa: rank 0 (10.0.0.0, pid 47), rank 1 (10.0.0.1, pid 47) are still "
+	       "connecting, or failed: NCCL says code 3 (internal error) of a split that is not "
+	       "set up yet, too -> ncclwhy --live=node1:28029   # again in a minute\n");
+	expect(split, WELL, NULL, NULL, "pass 0xa: all 2 ranks are there and the job moves\n");
+	expect(failed, failed, "LIVE-003", "read that rank's log, on 10.0.0.1",
+	       "fail 0xa: rank 1 (10.0.0.1, pid 47) reports an asynchronous error (code 3: "
+	       "internal "
+	       "error) -> NCCL_DEBUG=INFO COMMAND 2>&1 | ncclwhy\n");
+	expect(text, text, NULL, NULL,
+	       "warn #0-0 (aaaa) ERROR: Initialization errors on 4 ranks; 4 ranks reported "
+	       "Internal "
+	       "error: NCCL says so of a split that is not set up yet, too -> ncclwhy "
+	       "--live=node1:28029   # again in a minute\n");
+	expect(TEXT("", ""), text, NULL, NULL,
+	       "pass all: NCCL reports no missing rank and no standing mismatch: the job moves\n");
 }
 
 static void the_later_answer_counts(void **state UNUSED)
@@ -160,15 +198,6 @@ static void timeouts_of_the_service_are_no_cause(void **state UNUSED)
 }
 
 /* --- text -------------------------------------------------------------------------- */
-
-#define TEXT(errors, warnings)                                                                     \
-	"NCCL version 2.26.2 compiled with CUDA 12.6\n\nErrors\n======\n\n" errors                 \
-	"Warnings\n========\n\n" warnings
-#define DIFFERENT(op) "  Communicator ranks have different " op " operation counts\n"
-#define COUNTS(most, least)                                                                        \
-	"  3 ranks have launched up to operation " #most                                           \
-	"\n  Rank 3 has launched up to operation " #least                                          \
-	" -- GPU 3 managed by process 47 on node 10.0.0.3\n\n"
 
 /* What "#0-0" numbers may be another one a second later. */
 static void a_mismatch_goes_by_the_hash(void **state UNUSED)
@@ -258,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_communicator_that_failed_to_initialise_is_an_error),
 		cmocka_unit_test(who_connects_in_both_answers_is_named),
+		cmocka_unit_test(an_internal_error_may_be_a_split_that_connects),
 		cmocka_unit_test(the_later_answer_counts),
 		cmocka_unit_test(a_new_communicator_is_not_behind),
 		cmocka_unit_test(ranks_go_by_their_numbers),
