@@ -56,8 +56,6 @@ void drift_ranks(struct preflight *p, const struct answers *all)
 			    "without torchrun takes itself for that rank",
 			    rank, size ? " WORLD_SIZE=" : "", size ?: "");
 		finding_expect(f, "a launcher sets it for each rank");
-		finding_fix(f, "grep -nsE '(^|[[:space:]])(RANK|WORLD_SIZE)=' ~/.bashrc ~/.profile "
-			       "~/.bash_profile ~/.zshenv ~/.ssh/environment /etc/environment "
-			       "/etc/profile.d/*   # that line: remove it");
+		preflight_set_where(f, "RANK|WORLD_SIZE");
 	}
 }

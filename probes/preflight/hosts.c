@@ -82,6 +82,7 @@ static void take_stage(struct preflight *p, enum stage_id id, const struct answe
 		drift_advise_address(p, all, p->run[id].from);
 	if (id == S_SETTINGS)
 		drift_advise_master(p, all, p->run[id].from);
+	preflight_for_logins(p, p->run[id].from);
 	preflight_finish(p, id);
 }
 

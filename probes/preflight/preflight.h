@@ -197,6 +197,10 @@ const char *preflight_whose(const struct preflight *p, const cJSON *doc, const c
 void preflight_as_asked(const struct preflight *p, cJSON *doc);
 /* Of --same and --master what each host is asked. */
 void preflight_ask_alike(const struct preflight *p, str_list *args);
+/* The file in which a variable of these (a|b) is set for every shell there: to be changed. */
+void preflight_set_where(struct finding *f, const char *names);
+/* Advice of items from @from on, on hosts that were logged in to: what lasts. */
+void preflight_for_logins(const struct preflight *p, size_t from);
 /* The fewest hosts that explain the bad pairs of portcheck's matrix, into p->culprits. */
 void preflight_find_culprits(struct preflight *p, const cJSON *matrix);
 void preflight_between(struct preflight *p); /* its second half */

@@ -40,7 +40,7 @@ card() { # NODE COMMANDS: eth1, which comes before eth0 by its kind
     [ "$(jq -r '.data.passing_nodes | length' <<<"$output")" = 4 ]
     [ "$(jq '[.findings[] | select(.check == "drift.address")] | length' <<<"$output")" = 0 ]
     # by itself NCCL would send data through it all the same
-    [ "$(first '"\(.check) \(.hosts | length) \(.fix[0])"')" = 'nccl.choice 4 eval "$(ifprobe --suggest)"   # on node[0-3]' ]
+    [ "$(first '"\(.check) \(.hosts | length) \(.fix[0])"')" = 'nccl.choice 4 ifprobe --bashrc   # on node[0-3]' ]
     echo "eval \"\$($BIN/ifprobe --suggest 2>/dev/null)\"" >lines
     odd all ". $PWD/lines"
     healthy

@@ -82,10 +82,14 @@ mend() { # NODE
     odd all 'export MASTER_ADDR=localhost'
     look
     [ "$code" = 0 ]
-    [ "$(jq -r '[.findings[] | select(.check == "lint.torch.master_addr").fix[0]] | unique | join(",")' <<<"$output")" = "export MASTER_ADDR=10.77.0.1" ]
+    [ "$(jq -r '[.findings[] | select(.check == "lint.torch.master_addr") | .expected] | unique | join(",")' <<<"$output")" = "10.77.0.1, or nothing" ]
     odd 2 'export MASTER_ADDR=10.77.0.1:29500'
     look
-    [ "$(jq -r '.findings[] | select(.check == "lint.torch.master_addr").fix[0]' <<<"$output")" = "export MASTER_ADDR=10.77.0.1" ]
+    [ "$(jq -r '.findings[] | select(.check == "lint.torch.master_addr").expected' <<<"$output")" = "10.77.0.1, or nothing" ]
+    # what is typed in one shell changes nothing of the next one: where it is set is what to look for
+    on 2 sh -c "cd '$PWD'; printf 'export A=1\nexport MASTER_ADDR=10.77.0.1:29500\n' >.bashrc"
+    [[ $(on 2 env HOME="$PWD" sh -c "$(jq -r '.findings[] | select(.check == "lint.torch.master_addr").fix[0]' <<<"$output")") == \
+        "$PWD/.bashrc:2:export MASTER_ADDR=10.77.0.1:29500" ]]
 }
 
 @test "a rank of an old job in some shells, or one for all hosts: named; one for each is meant so" {
@@ -283,4 +287,15 @@ mend() { # NODE
     fix=$(jq -r '.findings[] | select(.check == "limits.writable" and .status == "warn").fix[0]' <<<"$output")
     on 1 umount /var/tmp
     [ "$fix" = "export TMPDIR=/tmp" ]
+}
+
+@test "NCCL_SOCKET_IFNAME of every shell on one host names nothing: its own advice, typed there, mends the next run" {
+    mkdir home
+    printf 'export NCCL_SOCKET_IFNAME=nosuch0\n' >home/.bashrc
+    odd 2 "export HOME=$PWD/home; . $PWD/home/.bashrc"
+    look
+    [ "$(first '"\(.check) \(.hosts[0])"')" = "lint.ifname.nomatch node2" ]
+    [[ $(first '.fix[0]') == "ifprobe --bashrc   # on node2" ]]
+    on 2 env HOME="$PWD/home" PATH="$BIN:$PATH" sh -c "$(first '.fix[0]')" >&2
+    PATH=$BIN:$PATH healthy
 }

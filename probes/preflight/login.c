@@ -1,0 +1,43 @@
+/*
+ * What is set on a host that was logged in to, its shells read from a file, each anew: a line that
+ * is typed in one of them changes nothing of the next run. Those that joined are typed on, and
+ * theirs stay as they are.
+ */
+#include "probes/preflight/drift.h"
+
+static const char choice[] = "eval \"$(ifprobe --suggest)\"", master[] = "export MASTER_ADDR=";
+
+void preflight_set_where(struct finding *f, const char *names)
+{
+	finding_fix(f,
+		    "grep -nsE '(^|[[:space:]])(%s)=' ~/.bashrc ~/.profile ~/.bash_profile "
+		    "~/.zshenv ~/.ssh/environment /etc/environment /etc/profile.d/*   # that line: "
+		    "remove it",
+		    names);
+}
+
+/* A job's master is the job's to name. */
+static void for_master(struct finding *f)
+{
+	const char *right = f->fix.v[0] + strlen(master);
+
+	if (!f->expected && !streq(right, "ADDRESS_OF_RANK_0"))
+		finding_expect(f, "%s, or nothing", right);
+	f->fix.n = 0;
+	preflight_set_where(f, "MASTER_ADDR");
+}
+
+void preflight_for_logins(const struct preflight *p, size_t from)
+{
+	for (size_t i = from; !p->crew && i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+
+		if (streq(f->check, "lint.torch.master_addr") && f->fix.n &&
+		    starts_with(f->fix.v[0], master))
+			for_master(f);
+		for (size_t k = 0; k < f->fix.n; k++)
+			if (starts_with(f->fix.v[k], choice))
+				f->fix.v[k] = arena_printf(p->a, "ifprobe --bashrc%s",
+							   f->fix.v[k] + strlen(choice));
+	}
+}
