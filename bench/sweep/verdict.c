@@ -197,7 +197,10 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 			    (int)strcspn(strstr(message, " at ") + 4, " "),
 			    strstr(message, " at ") + 4);
 	else if (p)
-		finding_fix(f, "ps -o pid,stat,wchan:20,args -p %d  # on %s", p->pid, p->host);
+		finding_fix(f,
+			    "uptime; ps -eo stat,pid,wchan:20,args | grep '^[DT]'   # on %s: the "
+			    "rank was ended with its run; what hangs there stays",
+			    p->host);
 	else if (fix)
 		finding_fix(f, "%s", fix);
 	verdict_add(r, f);

@@ -26,12 +26,29 @@ static bool lacks_address(const struct mesh_node *x)
 	return x->asked && !x->same && !x->addr.sa.sa_family;
 }
 
+/* Where all of them lack the same, and that is a card that is down. */
+static void set_up(const struct mesh *m, const index_list *v, struct finding *f)
+{
+	const char *why = m->nodes[v->v[0]].lacks, *down = why ? strstr(why, ": down") : NULL;
+	str_list command = {0};
+
+	for (size_t i = 1; down && i < v->n; i++)
+		if (!streq(m->nodes[v->v[i]].lacks ?: "", why))
+			return;
+	if (!down || down[strlen(": down")])
+		return;
+	*LIST_ADD(m->a, &command) =
+		arena_printf(m->a, "sudo ip link set %.*s up", (int)(down - why), why);
+	mesh_type(m, v, &command, NULL, f);
+}
+
 static struct finding *say_address(const struct mesh *m, const index_list *v)
 {
 	const char *who = mesh_names_of(m, v);
 	struct finding *f = report_find(m->report, "mesh.address", who);
 
 	finding_expect(f, "an interface that is up, with an address");
+	set_up(m, v, f);
 	finding_fix(f, "ifprobe   # on %s: shows what each interface lacks", who);
 	return f;
 }

@@ -246,6 +246,7 @@ END
     run -1 --separate-stderr mesh 3 '$WINDSOCK_RSH node2 "ip link set eth0 down"; "$1" --hosts lab --wait 1s --json'
     [ "$(jq -c '[.findings[] | select(.status == "fail") | [.check, .subject]]' <<<"$output")" = '[["mesh.address","node2"]]' ]
     jq -e '.data.matrix.cells[0] == ["self", "ok", "unknown"]' <<<"$output"
+    [ "$(jq -r '.findings[] | select(.check == "mesh.address").fix[0]' <<<"$output")" = "sudo ip link set eth0 up   # on node2" ]
 }
 
 # node1 takes no packets of more than $limit bytes, and says nothing.

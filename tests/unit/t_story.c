@@ -81,7 +81,8 @@ static void keep_fix(struct finding *f)
 	(void)snprintf(first_fix, sizeof(first_fix), "%s", f->fix.n ? f->fix.v[0] : "");
 }
 
-/* What a signal ended is no process any more that could be looked at: who is silent is. */
+/* What a signal ended is no process any more that could be looked at; nor is who was silent, when
+ * the run is over. */
 static void who_died_is_looked_for_where_it_left_something(void **state UNUSED)
 {
 	static const struct {
@@ -96,7 +97,8 @@ static void who_died_is_looked_for_where_it_left_something(void **state UNUSED)
 		{"rank 0 (b, 10.0.0.2) died: killed by signal 9 (SIGKILL)",
 		 "dmesg -T | grep -iE 'out of memory|killed process'   # on b"},
 		{"rank 0 (b, 10.0.0.2): no answer for 5 s",
-		 "ps -o pid,stat,wchan:20,args -p 77  # on b"},
+		 "uptime; ps -eo stat,pid,wchan:20,args | grep '^[DT]'   # on b: the rank was "
+		 "ended with its run; what hangs there stays"},
 		{"nothing passes between rank 0 (b, 10.0.0.2) and rank 1 (c, 10.0.0.3)",
 		 "portcheck --rsh 'lab rsh' --hosts b,c   # what lets nothing through"},
 		{"nothing passes between rank 0 (b, 10.0.0.2) and rank 2 (b, 10.0.0.2)",
