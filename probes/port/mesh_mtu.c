@@ -1,6 +1,8 @@
 /* Hosts whose MTU is not the others', and paths that are narrower than their ends. */
 #include "probes/port/mesh_judge.h"
 
+#include "lib/core/fix.h"
+
 static const char *with_mtu(const struct mesh *m, unsigned mtu)
 {
 	size_t *v = arena_alloc(m->a, m->n * sizeof(*v)), n = 0;
@@ -31,6 +33,27 @@ static unsigned usual_mtu(const struct mesh *m)
 	return usual;
 }
 
+/* Whoever has the smaller one may have it because the network takes no more there: what shows it,
+ * and what is right then. */
+static void prove_mtu(const struct mesh *m, unsigned odd, unsigned usual, struct finding *f)
+{
+	enum { V4_HEADERS = 20 + 8, V6_HEADERS = 40 + 8 };
+	const struct mesh_node *at = NULL, *peer = NULL;
+	struct addr_text t;
+	bool v6;
+
+	for (size_t i = 0; i < m->n; i++) {
+		at = at ?: m->nodes[i].mtu == odd ? &m->nodes[i] : NULL;
+		peer = peer ?: m->nodes[i].mtu == usual ? &m->nodes[i] : NULL;
+	}
+	if (!at || !peer || !peer->addr.sa.sa_family)
+		return;
+	v6 = peer->addr.sa.sa_family == AF_INET6;
+	finding_fix(f, "ping -c 1 -M do -s %u %s   # on %s, then: no answer: it does not take it",
+		    usual - (v6 ? V6_HEADERS : V4_HEADERS), addr_print(&peer->addr, &t), at->name);
+	finding_fix(f, FIX_WORDS "if it does not: MTU %u on %s, too", odd, with_mtu(m, usual));
+}
+
 /* Names of interfaces differ between hosts: a command for each. */
 static void fix_mtu(const struct mesh *m, unsigned odd, unsigned usual, struct finding *f)
 {
@@ -52,6 +75,8 @@ static void fix_mtu(const struct mesh *m, unsigned odd, unsigned usual, struct f
 			arena_printf(m->a, "sudo ip link set dev %s mtu %u", iface, usual);
 		mesh_type(m, &v, &command, usual > odd ? "the network takes it" : NULL, f);
 	}
+	if (usual > odd)
+		prove_mtu(m, odd, usual, f);
 }
 
 static void say_mtu(const struct mesh *m, unsigned odd, unsigned usual)

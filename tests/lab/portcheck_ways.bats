@@ -148,7 +148,29 @@ drops='awk "/^TcpExt: [A-Z]/ { for (i = 1; i <= NF; i++) if (\$i == \"IPReverseP
     [ "$(jq -r '.findings[] | select(.check == "mesh.mtu").fix[]' <<<"$output")" = \
 "sudo ip link set dev ens1 mtu 1500   # on node1, if the network takes it
 sudo ip link set dev ens2 mtu 1500   # on node2, if the network takes it
+ping -c 1 -M do -s 1472 10.77.0.1   # on node1, then: no answer: it does not take it
+if it does not: MTU 1400 on node[0,4-5], too
 sudo ip link set dev eth0 mtu 1500   # on node3" ]
     run -0 --separate-stderr mesh 6 '"$1" --hosts lab' --mtu node1=1400 --mtu node2=1400
     [[ $output == *"windsock on "*" 'node[1-2]' 'sudo ip link set dev eth0 mtu 1500'   # if the network takes it"* ]]
+}
+
+@test "ways: an MTU that was made smaller since its port takes no more is not just made larger again: what shows it" {
+    run -0 --separate-stderr mesh 3 '
+        takes() { # SIZE: what passes to node1, with every packet whole
+            $WINDSOCK_RSH node1 "nft \"flush table ip x; add chain ip x in { type filter hook prerouting priority -300; }
+                add rule ip x in iifname eth0 meta length > $1 drop\""
+        }
+        $WINDSOCK_RSH node1 "nft add table ip x; ip link set dev eth0 mtu 1500"
+        "$1" --hosts lab --json >first
+        jq -r ".findings[] | select(.check == \"mesh.mtu\").fix[1]" first >ping
+        $WINDSOCK_RSH node1 ip link set dev eth0 mtu 9000
+        for size in 9000 1500; do
+            takes $size
+            $WINDSOCK_RSH node1 sh -c "\"$(cat ping | cut -d\# -f1) -W 1\"" >&2 && echo passes || echo no answer
+        done; cat ping' --mtu node0=9000 --mtu node1=9000 --mtu node2=9000
+    echo "$output"
+    [ "$output" = "passes
+no answer
+ping -c 1 -M do -s 8972 10.77.0.1   # on node1, then: no answer: it does not take it" ]
 }
