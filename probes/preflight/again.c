@@ -186,10 +186,29 @@ static void loss_again(struct preflight *p, const char *hosts, size_t n)
 	cJSON_Delete(doc);
 }
 
+/* The collectives see that one is waited for, and not whether its node or a link is slow. */
+static void advise_pairs(const struct preflight *p)
+{
+	const struct item *slow = warning(p, p->run[S_COLLECTIVES].from, "rank.straggler");
+	const str_list fix = slow ? slow->f->fix : (str_list){0};
+
+	if (!slow || !p->given || p->tier == TIER_FULL || strlen(p->given) > PREFLIGHT_NAMES)
+		return;
+	slow->f->fix = (str_list){0};
+	finding_fix(slow->f,
+		    "windsock --full %s   # measures every pair: is it that node, or a link?",
+		    preflight_to(p, p->given));
+	for (size_t i = 0; i < fix.n; i++)
+		if (!starts_with(fix.v[i], "ncclbench --find-slow")) /* which is a part of it */
+			finding_fix(slow->f, "%s", fix.v[i]);
+}
+
 void preflight_measure_again(struct preflight *p, enum stage_id id, const char *hosts, size_t n)
 {
-	if (id == S_COLLECTIVES)
+	if (id == S_COLLECTIVES) {
 		loss_again(p, hosts, n);
+		advise_pairs(p);
+	}
 	if (id == S_TRAINING)
 		pace_again(p, hosts);
 }

@@ -119,6 +119,15 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     run ! grep -e --within calls
 }
 
+@test "a rank that is waited for: whether its node or a link is slow, a longer run of these hosts tells" {
+    stand_in ncclbench "$(say ncclbench "$(finding rank.straggler warn 'the others wait for rank 2')")"
+    run -0 --separate-stderr windsock
+    [[ $(of rank.straggler '.fix[0]') == "windsock --full --rsh $PWD/rsh --hosts na,nb,nc,nd   # measures every pair"* ]]
+    [ "$(of rank.straggler '.fix[1]')" = fix-rank.straggler ]
+    run -0 --separate-stderr windsock --full # which is that run
+    [ "$(of rank.straggler '.fix[0]' | sort -u)" = fix-rank.straggler ]
+}
+
 @test "this host alone: what takes two hosts is not measured, the sweep and training are" {
     run -0 --separate-stderr env PATH=/usr/bin:/bin own/windsock --full --json
     valid
