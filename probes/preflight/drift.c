@@ -218,6 +218,7 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 		compared += compare(p, all, &drift_kinds[i]);
 	for (size_t i = 0; i < p->same.n; i++)
 		compared += drift_same(p, all, p->same.v[i]);
+	compared += drift_cards(p, all);
 	drift_names(p, all);
 	drift_master(p, all);
 	drift_ranks(p, all);
