@@ -13,6 +13,13 @@ setup() {
     export PATH=$PWD/tools:$BIN:$PATH
 }
 
+from() { # YAML EXPRESSION: of the document (or list of documents) d
+    python3 -c 'import sys, yaml
+d = list(yaml.safe_load_all(open(sys.argv[1])))
+d = d if len(d) > 1 else d[0]
+print(eval(sys.argv[2]))' "$@"
+}
+
 # What the tests of ParallelCluster and of Kubernetes' image unpack: a.tar.gz, SUM
 archive() { # a release as `make dist` lays it out
     mkdir -p w/windsock-1/bin w/windsock-1/share/windsock
