@@ -179,6 +179,31 @@ NFT
     [ "$output" = node0 ]
 }
 
+@test "WINDSOCK_RSH works from a folder with a blank in its name" {
+    mkdir "$BATS_TEST_TMPDIR/a b"
+    cp -r "$ROOT/scripts/lab" "$ROOT/scripts/lab.d" "$BATS_TEST_TMPDIR/a b/"
+    LAB="$BATS_TEST_TMPDIR/a b/lab"
+    run -0 --separate-stderr "$LAB" run 2 -- sh -c '$WINDSOCK_RSH node1 "uname -n"; '"'$BIN/ifprobe' --suggest --hosts lab --quiet"
+    [ "$output" = $'node1\nexport NCCL_SOCKET_IFNAME='"'=eth0'" ]
+    NAME=$("$LAB" up 2)
+    run -0 --separate-stderr "$LAB" on "$NAME" 1 -- sh -c '$WINDSOCK_RSH node0 uname -n'
+    [ "$output" = node0 ]
+    run -0 --separate-stderr "$ROOT/scripts/lab" on "$NAME" 1 -- sh -c '$WINDSOCK_RSH node0 uname -n' # another one's
+    [ "$output" = node0 ]
+}
+
+@test "without a command: on a terminal a shell on that node, elsewhere the question" {
+    cd "$BATS_TEST_TMPDIR"
+    printf '#!/bin/sh\nuname -n; tty\n' >shell
+    chmod +x shell
+    run -0 script -qec "SHELL=$PWD/shell '$LAB' run 2 --node 1" /dev/null </dev/null
+    [[ $output == *node1*/dev/pts/* ]]
+    run -2 script -qec "'$LAB' run 2 --all" /dev/null </dev/null
+    [[ $output == *"what to run?"* ]]
+    run -2 --separate-stderr "$LAB" run 2 </dev/null
+    [[ $stderr == *"what to run?"* ]]
+}
+
 @test "up, list, on, down" {
     NAME=$("$LAB" up 3)
     [[ $("$LAB" list) == *"$NAME"$'\t'"3 nodes"* ]]
