@@ -248,7 +248,7 @@ bool write_is_heeded(const struct write_request *q, const struct suggestion *s,
 		other_home(old->path, r);
 		earlier_places(s, old->path, r);
 	}
-	if (q->form->is_block && q->form->render_computed) { /* for shells */
+	if (q->form->render_computed && !q->form->head) { /* for shells */
 		if (q->dry_run)
 			more = count_lines(new->text) - count_lines(old->text);
 		later_lines(new, more, r);
