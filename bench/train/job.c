@@ -128,7 +128,7 @@ static int run_rank(struct job *j, struct err *e)
 	j->o->rdzv = j->w->rdzv;
 	fault_process(&j->o->fault, comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
 	if (!train_rank(j->o, comm, is_first ? &j->result : NULL, e)) {
-		if (!is_first || !sick.kind || j->result.odd_rank >= 0)
+		if (!is_first || !sick.kind || j->result.odd.rank >= 0)
 			return 0;
 		j->carrier.all_know = true;
 		(void)err_set(e, sick.kind, "%s%.480s", on_all_hosts(j), sick.msg);
@@ -370,7 +370,7 @@ int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struc
 	o->tell = tell;
 	j.result = (struct train_result){.a = report_arena(r),
 					 .history = HISTORY_EMPTY,
-					 .odd_rank = -1,
+					 .odd = {.rank = -1},
 					 .progress = tell ? progress : NULL,
 					 .proving = tell ? proving : NULL};
 	result = run_rank(&j, e);

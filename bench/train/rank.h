@@ -42,6 +42,11 @@ enum { EXTRA = 3 }; /* loss, top1, top5 travel with the first bucket */
 int rank_prepare(struct rank *r);
 void rank_done(struct rank *r);
 
+/* rank_alike.c: *ret_odd is the first rank that is unlike most, or has no data; -1: none is. */
+int rank_compare(struct rank *r, int *ret_odd);
+/* What one broadcasts would be other weights where the engine keeps them otherwise. */
+int rank_compare_layouts(struct rank *r, int *ret_odd);
+
 /* rank_step.c */
 int rank_shard(const struct rank *r); /* whose samples it takes: its own */
 int rank_broadcast(struct rank *r);

@@ -309,7 +309,7 @@ void say_all(struct report *r, const struct train_opts *o, const struct say_worl
 {
 	const struct run x = {r, o, w, res, alone};
 
-	if (res->noted[0] || res->odd_rank >= 0)
+	if (res->noted[0] || res->odd.rank >= 0)
 		say_joined(&x);
 	say_device(&x);
 	say_carrier(&x);

@@ -25,8 +25,10 @@ int say_lost_ranks(const struct run *x, int *ret_first); /* whose parameters are
 /* say_checkpoint.c */
 void say_checkpoint(const struct run *x);
 
-/* say_proofs.c */
+/* say_alike.c */
 void say_joined(const struct run *x);
+
+/* say_proofs.c */
 void say_samples(const struct run *x);
 void say_params(const struct run *x);
 void say_compute(const struct run *x);

@@ -11,6 +11,7 @@
 #include "bench/train/fault.h"
 #include "bench/train/history.h"
 #include "bench/train/net.h"
+#include "bench/train/odd.h"
 #include "bench/train/sampler.h"
 #include "bench/train/saved.h"
 #include "lib/core/arena.h"
@@ -97,6 +98,7 @@ struct train_total {
 };
 
 #define TRAIN_LAYOUT "layout of parameters"
+#define TRAIN_PROGRAM "program"
 /* Rank 0's knowledge; everything in @a. */
 struct train_result {
 	struct arena *a;
@@ -105,9 +107,10 @@ struct train_result {
 	uint64_t proven_taken;	/* of proven_steps, which fp16 makes more: those not left out */
 	uint64_t skipped_steps; /* --amp fp16: left out, their gradients were too large for it */
 	size_t nparams, padding, dropped;
-	int odd_rank;		/* whose program, options or data are not rank 0's; -1 */
-	const char *odd_what;	/* "seed", TRAIN_LAYOUT */
-	const char *odd_path;	/* where that rank's program is; NULL: it cannot be told */
+	struct odd odd;		/* whose program, options or data are not those of most */
+	const char *odd_what;	/* "seed", TRAIN_PROGRAM, TRAIN_LAYOUT */
+	const char *odd_path;	/* of that rank's program or data; NULL: it cannot be told ... */
+	const char *like_path;	/* ... and of the one that it should be like */
 	const char *odd_option; /* "--steps 41, rank 0 has --steps 40"; NULL */
 	const char *odd_how;	/* instead, that it cannot read its data, and why; NULL */
 	const char *odd_remedy; /* for that; NULL */

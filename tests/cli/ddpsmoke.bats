@@ -260,8 +260,15 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
     small --np 3 --fault 1:seed
     fails rank.alike 'rank 1 \(.*\) has another seed'
     small --np 3 --fault 1:build
-    fails rank.alike 'rank 1 \(.*\) has another program'
+    fails rank.alike 'rank 1 \(.*\) has another program than rank 0 \(.*\) and 1 more'
     run ! grep -q train. <<<"$output"
+    small --np 3 --fault 0:build # most are right, also against rank 0
+    fails rank.alike ' rank 0 .*rank 0 \(.*\) has another program than rank 1 \(.*\) and 1 more'
+    small --np 3 --fault 0:seed
+    fails rank.alike ' rank 0 .*rank 0 \(.*\) has another seed than rank 1 \('
+    small --np 2 --fault 0:build # of two nobody can tell
+    fails rank.alike ' cnn .*rank 1 \(.*\) has another program than rank 0 \(.*\); which of them is right cannot be told'
+    [[ $output == *"-> sha256sum "* && $output != *"cat >"* ]]
 }
 
 @test "samples of another rank: whose" {

@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 load ../wait.sh
 
 rank() { # RANK ARGS...
-    exec "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$port" --world-size 2 --rank "$1" --epochs 1 "${@:2}" \
+    exec "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$port" --world-size "${world:-2}" --rank "$1" --epochs 1 "${@:2}" \
         >"$BATS_TEST_TMPDIR/$1" 2>&1 3>&-
 }
 
@@ -34,7 +34,8 @@ rank() { # RANK ARGS...
         (rank 0 --steps 40 --json) 3>&- || [ $? -eq 1 ]
         wait $! || true
         jq -e --arg said "$said" '(.findings[] | select(.check == "rank.alike") | .status == "fail" and
-            .subject == "rank 1" and (.message | endswith(") has " + $said))) and
+            .subject == "cnn" and .rank == null and (.message | test("^rank 1 .*\\) has ")) and
+            (.message | endswith($said))) and
             .data.checks.unlike_option == $said' "$BATS_TEST_TMPDIR/0" || { cat "$BATS_TEST_TMPDIR/0"; false; }
     done <<'END'
 --steps 41|--steps 41, rank 0 has --steps 40
@@ -43,4 +44,16 @@ rank() { # RANK ARGS...
 --pattern fsdp|--pattern fsdp, rank 0 has --pattern ddp
 --lr 0.03|--lr 0.03, rank 0 has --lr 0.02
 END
+}
+
+@test "another option at rank 0 alone: it is the odd one" {
+    local port world=3 r
+    port=$(free_port)
+    for r in 1 2; do
+        (rank $r --steps 40) 3>&- &
+    done
+    (rank 0 --steps 40 --lr 0.03 --json) 3>&- || [ $? -eq 1 ]
+    wait
+    jq -e '.findings[] | select(.check == "rank.alike") | .status == "fail" and .subject == "rank 0" and
+        (.message | endswith(") has --lr 0.03, rank 1 has --lr 0.02"))' "$BATS_TEST_TMPDIR/0" || { cat "$BATS_TEST_TMPDIR/0"; false; }
 }

@@ -35,7 +35,7 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
 @test "machines of one image have one name: they are two, and what is typed leads to the right one" {
     on 0 hostname ubuntu
     on 1 hostname ubuntu
-    smoke --hosts 10.77.0.1,10.77.0.2 --steps 2 --fault 1:build
+    smoke --hosts 10.77.0.1,10.77.0.2,node2 --steps 2 --fault 1:build
     local odd=$output
     smoke --hosts 10.77.0.1,10.77.0.2 --steps 2 --emit torchrun
     on 0 hostname node0
@@ -71,6 +71,28 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     smoke --hosts lab --samples 512 --fault 1:wire
     fails train.params 'rank 1 \(node1, '
     [[ $output == *"-> ncclbench --hosts node0,node1 "* ]]
+}
+
+@test "rank 0's host alone has other files: it is the one, and gets those of the others" {
+    local odd of_two uneven
+    "$ROOT/tests/cli/ddpsmoke_data.py" mnist set
+    cp -r set odd
+    printf x | dd of=odd/t10k-images-idx3-ubyte bs=1 seek=500 conv=notrunc status=none
+    on 0 mount --bind odd set
+    smoke --hosts lab --data mnist:set --steps 2
+    odd=$output
+    smoke --hosts node0,node1 --data mnist:set --steps 2
+    of_two=$output
+    smoke --hosts node0,node1 --np 3 --data mnist:set --steps 2
+    uneven=$output # one has two ranks: that is no majority
+    on 0 umount set
+    grep -E '^fail  rank.alike  *rank 0  *rank 0 \(node0, 10.77.0.1\) has another data set \(t10k-images-idx3-ubyte differs\) than rank 1 \(node1, 10.77.0.2\) and 1 more' <<<"$odd"
+    # from a good host, by the way that leads there, to that folder
+    grep -E -- "-> .* node1 'rsync -ac -e .* $PWD/set/ node0:$PWD/set/'\$" <<<"$odd"
+    for odd in "$of_two" "$uneven"; do
+        grep -E '^fail  rank.alike  *cnn  *rank [12] \(node1, 10.77.0.2\) has another data set .* than rank 0 \(node0, 10.77.0.1\); which of them is right cannot be told' <<<"$odd" || { echo "$odd"; false; }
+        [[ $odd == *" node0 ls -lL $PWD/set"*" node1 ls -lL $PWD/set"* && $odd != *rsync* ]]
+    done
 }
 
 @test "data that no host has is no rank's fault" {
