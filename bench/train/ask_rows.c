@@ -77,7 +77,9 @@ const struct opt train_ask_rows[TRAIN_ASK_NROWS] = {
 	{.help = "What to expect"},
 	{0, "expect", "PERCENT", "accuracy on validation data, however few the steps; 0: any",
 	 OPT_DOUBLE, AT(expect),
-	 .def = "90 of synthetic after 50 steps, where SGD is as by default; else 0"},
+	 .def = "90 of synthetic after 64 steps (fewer samples in each count less) of 128 samples "
+		"or more, "
+		"where SGD is as by default; else 0"},
 	{.help = "What to make of it"},
 	{0, "plot", "FILE", "draw the loss as SVG", OPT_STR, AT(plot), .complete = OPT_C_FILE},
 	{0, "emit", "LAUNCHER", "print the command that starts one's own script on these ranks",

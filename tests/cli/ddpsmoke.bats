@@ -85,9 +85,20 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
 }
 
 @test "what is expected unasked is of steps as they are by default; what is asked for is judged" {
-    smoke --batch 1 --epochs 1 # of one sample each, and so smaller
+    smoke --batch 1 # of one sample each, and so smaller, but 2048 of them
     [ "$status" -eq 0 ] || { echo "$output"; false; }
     grep -q '^pass  train.accuracy ' <<<"$output"
+    local few
+    # as small and few as these, or of so few samples, are no rank's fault
+    for few in '--batch 4 --steps 80' '--batch 16 --steps 64' '--samples 16 --epochs 60' '--steps 50' \
+        '--global-batch 8 --steps 100' '--batch 2 --samples 256'; do
+        # shellcheck disable=SC2086
+        smoke $few
+        [ "$status" -eq 0 ] || { echo "$few: $output"; false; }
+        grep -q '^info  train.accuracy .*(not judged)' <<<"$output"
+    done
+    smoke --batch 4 --steps 80 --expect 99.9
+    fails train.accuracy '>= 99.9 %'
     smoke --momentum 0
     [ "$status" -eq 0 ]
     grep -q '^info  train.accuracy .*(not judged)' <<<"$output"

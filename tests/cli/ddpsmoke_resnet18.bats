@@ -101,6 +101,14 @@ by_hand() { # VARIABLE=VALUE-OF-RANK-1 ARGS...
     run ! grep -q 'other hardware' <<<"$output"
 }
 
+@test "batch norm of two or three values learns nothing, on a healthy machine either: not judged" {
+    needs_plugin
+    run -0 --separate-stderr "$BIN/ddpsmoke" --model resnet18 --side 32 --batch 2 --steps 40
+    grep -Eq '^skip  train.loss .*not judged: with --side 32 and --batch 2 the last batch norms see 2 values each' <<<"$output" || { echo "$output"; false; }
+    run -0 --separate-stderr "$BIN/ddpsmoke" --model resnet18 --side 32 --batch 4 --steps 40
+    grep -q '^pass  train.loss ' <<<"$output"
+}
+
 @test "a rank whose engine keeps weights in another order: nothing is trained, and what to look at" {
     needs_plugin
     local way ways=('DNNL_MAX_CPU_ISA= --fault 1:layout')
