@@ -116,7 +116,22 @@ static void take_error(const cJSON *from, int code, struct err *e)
 		(void)err_take_fix(e, fixes.v[0]);
 }
 
-static int take_report(struct report *r, cJSON *doc, int code, const struct hear *h, struct err *e)
+/* What rank 0 calls local is so on its host: here "2 local ranks" are "2 ranks on node1". */
+static const char *seen_from_here(const char *covers, const struct launch_result *l,
+				  struct arena *a)
+{
+	const char *local = strstr(covers, " local rank"), *ranks, *rest;
+
+	if (!local || l->nhosts != 1 || l->hosts[0].local)
+		return covers;
+	ranks = local + strlen(" local ");
+	rest = ranks + strcspn(ranks, " ");
+	return arena_printf(a, "%.*s %.*s on %s,%s", (int)(local - covers), covers,
+			    (int)(rest - ranks), ranks, l->hosts[0].name, rest);
+}
+
+static int take_report(struct report *r, cJSON *doc, int code, const struct hear *h,
+		       const struct launch_result *l, struct err *e)
 {
 	const cJSON *list = json_get(doc, "findings"), *from;
 	cJSON *data = cJSON_DetachItemFromObject(doc, "data"), *part;
@@ -130,7 +145,8 @@ static int take_report(struct report *r, cJSON *doc, int code, const struct hear
 			take_finding(r, from, json_get_str(doc, "host"), h);
 	}
 	if (json_get_str(data, "covers"))
-		report_covers(r, "%s", json_get_str(data, "covers"));
+		report_covers(r, "%s",
+			      seen_from_here(json_get_str(data, "covers"), l, report_arena(r)));
 	cJSON_DeleteItemFromObjectCaseSensitive(data, "covers");
 	while (data && (part = cJSON_DetachItemFromArray(data, 0)))
 		cJSON_AddItemToObject(report_data(r), part->string, part);
@@ -266,7 +282,7 @@ static int conclude(struct report *r, struct launch_result *l, const char *comma
 
 	say_hosts(r, l);
 	if (doc)
-		result = take_report(r, doc, code0, h, e);
+		result = take_report(r, doc, code0, h, l, e);
 	cJSON_Delete(doc);
 	if (interrupt_pending())
 		return -1;

@@ -112,6 +112,7 @@ struct nodes {
 	int most;	/* ranks of one host */
 	bool is_even;	/* as many on each */
 	bool is_cyclic; /* rank 1 is on the second, not beside rank 0 */
+	bool is_away;	/* a card carried it: also where it is one host, that is to be named */
 	bool on_cpu;
 	const char *hosts; /* "node0,node1" */
 	const char *first; /* rank 0's address */
@@ -146,42 +147,77 @@ static struct nodes count(const cJSON *data, struct arena *a)
 	n.n = (int)h.n;
 	n.most = (int)h.most;
 	n.is_even = h.least == h.most;
+	n.is_away = n.n > 1 || n.card;
 	return n;
 }
 
-static void add_command(struct text *t, const struct nodes *n, const char *launcher)
+/* Slurm sorts its nodes: rank 0 is on the first of these, wherever it was here, and each node has
+ * an interface of its own. Of one node any address of its own will do. */
+static void add_srun(struct text *t, const struct nodes *n)
 {
 	bool many = n->n > 1;
 
-	if (streq(launcher, "srun"))
-		text_addf(
-			t,
-			"export MASTER_ADDR=%s MASTER_PORT=%d\n"
-			"srun --nodes %d --ntasks %d --ntasks-per-node %d%s%s%s sh -c \\\n"
-			"  'RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID "
-			"exec python train.py'\n",
-			n->first, n->port, n->n, n->ranks, n->most,
-			n->is_cyclic ? " -m cyclic" : "", many ? " --nodelist " : "",
-			many ? n->hosts : "");
-	else if (streq(launcher, "accelerate"))
-		text_addf(t,
-			  "%saccelerate launch %s--num_machines %d --num_processes "
-			  "%d%s%s%s train.py\n",
-			  n->on_cpu && n->ranks > 1 ? "ACCELERATE_USE_CPU=true " : "",
-			  n->ranks > 1 ? "--multi_gpu " /* only then it starts several */
-			  : n->on_cpu  ? "--cpu "
-				       : "",
-			  n->n, n->n * n->most,
-			  many ? " --machine_rank $NODE --main_process_ip " : "",
-			  many ? n->first : "",
-			  many ? arena_printf(t->a, " --main_process_port %d", n->port) : "");
-	else if (many) /* with "_": torch before 2.0 knows no "-" there */
+	if (many)
+		text_addf(t, "export MASTER_PORT=%d\n", n->port);
+	else
+		text_addf(t, "export MASTER_ADDR=%s MASTER_PORT=%d\n", n->first, n->port);
+	text_addf(t, "srun --nodes %d --ntasks %d --ntasks-per-node %d%s%s%s sh -c \\\n  '", n->n,
+		  n->ranks, n->most, n->is_cyclic ? " -m cyclic" : "",
+		  n->is_away ? " --nodelist " : "", n->is_away ? n->hosts : "");
+	if (many)
+		text_add(t, "export MASTER_ADDR=$(scontrol show hostnames "
+			    "\"$SLURM_STEP_NODELIST\" | head -n 1)\n   ");
+	if (many && n->card)
+		text_add(t, "eval \"$(ifprobe --suggest)\"\n   ");
+	text_add(t, "RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID exec "
+		    "python3 train.py'\n");
+}
+
+static void add_accelerate(struct text *t, const struct nodes *n)
+{
+	bool many = n->n > 1;
+
+	text_addf(t,
+		  "%saccelerate launch %s--num_machines %d --num_processes "
+		  "%d%s%s%s train.py\n",
+		  n->on_cpu && n->ranks > 1 ? "ACCELERATE_USE_CPU=true " : "",
+		  n->ranks > 1 ? "--multi_gpu " /* only then it starts several */
+		  : n->on_cpu  ? "--cpu "
+			       : "",
+		  n->n, n->n * n->most, many ? " --machine_rank $NODE --main_process_ip " : "",
+		  many ? n->first : "",
+		  many ? arena_printf(t->a, " --main_process_port %d", n->port) : "");
+}
+
+static void add_torchrun(struct text *t, const struct nodes *n)
+{
+	if (n->n > 1) /* with "_": torch before 2.0 knows no "-" there */
 		text_addf(t,
 			  "torchrun --nnodes %d --nproc_per_node %d --node_rank $NODE "
 			  "--master_addr %s --master_port %d train.py\n",
 			  n->n, n->most, n->first, n->port);
 	else
 		text_addf(t, "torchrun --standalone --nproc_per_node %d train.py\n", n->ranks);
+}
+
+/* srun starts them there, as many as there were, and says itself what each needs. */
+static void add_where(struct text *t, const struct nodes *n)
+{
+	if (n->n > 1 && !n->is_even)
+		text_addf(t, "# the hosts had unlike numbers of ranks; this starts %d on each\n",
+			  n->most);
+	if (n->n > 1)
+		text_addf(t, "# on each of %s, with NODE=0 to %d in this order\n", n->hosts,
+			  n->n - 1);
+	else if (n->is_away)
+		text_addf(t, "# on %s\n", n->hosts);
+	if (n->n > 1 && n->card) /* zsh looks for a command behind ==, too */
+		text_addf(t,
+			  "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s # rank 0's; "
+			  "elsewhere: "
+			  "eval \"$(ifprobe --suggest)\"\n",
+			  shell_quote(t->a, arena_printf(t->a, "=%s", n->card)),
+			  shell_quote(t->a, n->card));
 }
 
 const char *product_emit(const cJSON *data, const char *launcher, struct arena *a)
@@ -192,20 +228,13 @@ const char *product_emit(const cJSON *data, const char *launcher, struct arena *
 	text_init(&t, a);
 	if (!n.ranks || !n.first)
 		return "";
-	/* srun starts as many as there were */
-	if (n.n > 1 && !n.is_even && !streq(launcher, "srun"))
-		text_addf(&t, "# the hosts had unlike numbers of ranks; this starts %d on each\n",
-			  n.most);
-	if (n.n > 1 && !streq(launcher, "srun"))
-		text_addf(&t, "# on each of %s, with NODE=0 to %d in this order\n", n.hosts,
-			  n.n - 1);
-	if (n.n > 1 && n.card)
-		text_addf(&t,
-			  "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s # rank 0's; "
-			  "elsewhere: "
-			  "eval \"$(ifprobe --suggest)\"\n",
-			  shell_quote(a, arena_printf(a, "=%s", n.card)),
-			  shell_quote(a, n.card)); /* zsh looks for a command behind ==, too */
-	add_command(&t, &n, launcher);
+	if (!streq(launcher, "srun"))
+		add_where(&t, &n);
+	if (streq(launcher, "srun"))
+		add_srun(&t, &n);
+	else if (streq(launcher, "accelerate"))
+		add_accelerate(&t, &n);
+	else
+		add_torchrun(&t, &n);
 	return t.s;
 }

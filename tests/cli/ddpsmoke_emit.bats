@@ -9,8 +9,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
 @test "srun: the environment that a script of PyTorch's wants" {
     printf '#!/bin/bash\n[ "$*" = "" ] && exit 1\nwhile [ "$1" != sh ]; do shift; done\nfor r in 0 1; do SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_LOCALID=$r "$@"; done\n' >srun
     # shellcheck disable=SC2016
-    printf '#!/bin/sh\necho "$* $RANK/$WORLD_SIZE $LOCAL_RANK $MASTER_ADDR:$MASTER_PORT"\n' >python
-    chmod +x srun python
+    printf '#!/bin/sh\necho "$* $RANK/$WORLD_SIZE $LOCAL_RANK $MASTER_ADDR:$MASTER_PORT"\n' >python3
+    chmod +x srun python3
     "$BIN/ddpsmoke" --device cpu --samples 256 --emit srun >how 2>/dev/null
     PATH=$PWD:$PATH run -0 bash how
     port=$(sed -n 's/.*MASTER_PORT=//p' how)

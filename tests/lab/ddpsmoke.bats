@@ -50,6 +50,18 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     jq -e '[.data.world.ranks[].host] == ["node0", "node0", "node1", "node1"]' <<<"$output"
 }
 
+@test "all ranks on one other host are not local: which it is, also in what is to be typed" {
+    smoke --hosts node1 --np 2 --steps 2 --emit torchrun
+    [ "$output" = "# on node1
+torchrun --standalone --nproc_per_node 2 train.py" ] || { echo "$output"; false; }
+    smoke --hosts node1 --np 2 --steps 2 --json
+    jq -e '.data.covers == "2 ranks on node1, on the CPU, gradients over TCP; neither a GPU nor a network was tested"' <<<"$output"
+    smoke --hosts node1 --np 1 --steps 2 --json
+    jq -e '.data.covers | startswith("1 rank on node1, on the CPU; no exchange")' <<<"$output"
+    smoke --hosts node0 --np 2 --steps 2 --json
+    jq -e '.data.covers | startswith("2 local ranks on the CPU")' <<<"$output"
+}
+
 @test "--partial: a host that cannot be reached is named, the others train" {
     smoke --hosts node0,node7,node1 --partial --samples 512 --json
     valid

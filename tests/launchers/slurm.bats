@@ -63,6 +63,39 @@ rank 3 of 4, local 1 of 2, node 1 of 2, by srun, at 10.77.0.3" ]
     [[ $stderr != *"--srun starts"* ]]
 }
 
+@test "ddpsmoke --emit srun: one's own script meets, also on hosts that Slurm puts in another order" {
+    slurm_up
+    local order ranks
+    cat >train.py <<'PY'
+import os, socket, time
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+at = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+if rank == 0:
+    door = socket.socket()
+    door.bind(at)
+    door.listen()
+    met = [door.accept()[0] for _ in range(size - 1)]
+else:
+    for _ in range(200):
+        try:
+            socket.create_connection(at, 1)
+            break
+        except OSError:
+            time.sleep(0.05)
+print(rank, size, socket.gethostname(), os.environ.get("NCCL_SOCKET_IFNAME"), flush=True)
+PY
+    for order in node2,node1 node1,node2; do
+        on 0 "$BIN/ddpsmoke" --hosts $order --steps 2 --emit srun >how
+        run -0 --separate-stderr on 0 env "PATH=$BIN:$PATH" timeout 40 sh how
+        [ "$(sort <<<"$output")" = "0 2 node1 =eth0
+1 2 node2 =eth0" ] || { cat how; echo "$output" "$stderr"; false; }
+    done
+    on 0 "$BIN/ddpsmoke" --hosts node2 --np 2 --steps 2 --emit srun >how
+    ranks=$(on 0 timeout 40 sh how | sort)
+    [ "$ranks" = "0 2 node2 None
+1 2 node2 None" ] || { cat how; echo "$ranks"; false; }
+}
+
 @test "portcheck in a real Slurm: srun's ranks, an allocation, a batch script, one node" {
     slurm_up
     run -0 --separate-stderr on 0 timeout 30 srun -N2 --ntasks-per-node=2 "$BIN/portcheck" --json

@@ -27,7 +27,8 @@ static const char *emitted_of(struct arena *a, const char *ranks, const char *ca
 	const char *said;
 
 	cJSON_AddItemToObject(world, "ranks", cJSON_Parse(ranks));
-	cJSON_AddStringToObject(world, "interface", card);
+	if (card)
+		cJSON_AddStringToObject(world, "interface", card);
 	said = product_emit(data, launcher, a);
 	cJSON_Delete(data);
 	return said;
@@ -85,6 +86,43 @@ static void machines_of_one_name_are_as_many(void **state)
 	assert_null(strstr(said, "unlike"));
 	assert_non_null(strstr(said, "srun --nodes 3 --ntasks 4 --ntasks-per-node 2 "
 				     "--nodelist 10.0.0.1,10.0.0.2,node2 "));
+}
+
+/* Slurm sorts its nodes, so rank 0 is not where it was; and it says nothing of an "elsewhere". */
+static void srun_finds_rank_0_and_its_cards_itself(void **state)
+{
+	static const char reversed[] =
+		"[" RANK("node2", "10.0.0.2") "," RANK("node1", "10.0.0.1") "]";
+	AUTO(arena_done) struct arena a = {0};
+	const char *said = emitted_of(&a, reversed, "ens5", "srun");
+
+	(void)state;
+	assert_string_equal(
+		said,
+		"export MASTER_PORT=29500\n"
+		"srun --nodes 2 --ntasks 2 --ntasks-per-node 1 --nodelist node2,node1 sh -c \\\n"
+		"  'export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_STEP_NODELIST\" | "
+		"head -n 1)\n"
+		"   eval \"$(ifprobe --suggest)\"\n"
+		"   RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID exec "
+		"python3 train.py'\n");
+}
+
+/* What runs on another host says which; what runs here needs none. */
+static void one_other_host_is_named(void **state)
+{
+	static const char two[] = "[" RANK("node1", "10.0.0.2") "," RANK("node1", "10.0.0.2") "]";
+	static const char here[] =
+		"[" RANK("node0", "127.0.0.1") "," RANK("node0", "127.0.0.1") "]";
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)state;
+	assert_string_equal(emitted_of(&a, two, "eth0", "torchrun"),
+			    "# on node1\ntorchrun --standalone --nproc_per_node 2 train.py\n");
+	assert_non_null(strstr(emitted_of(&a, two, "eth0", "srun"), " --nodelist node1 sh"));
+	assert_string_equal(emitted_of(&a, here, NULL, "torchrun"),
+			    "torchrun --standalone --nproc_per_node 2 train.py\n");
+	assert_null(strstr(emitted_of(&a, here, NULL, "srun"), "--nodelist"));
 }
 
 static void any_shell_sets_the_interface(void **state)
@@ -190,6 +228,8 @@ static void processors_are_shared_on_one_machine_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(srun_finds_rank_0_and_its_cards_itself),
+		cmocka_unit_test(one_other_host_is_named),
 		cmocka_unit_test(any_shell_sets_the_interface),
 		cmocka_unit_test(machines_of_one_name_are_as_many),
 		cmocka_unit_test(hosts_are_counted_once),
