@@ -1,5 +1,6 @@
 #include "bench/train/say_run.h"
 
+#include "lib/cluster/typed_way.h"
 #include "lib/core/stats.h"
 #include "lib/core/units.h"
 
@@ -186,6 +187,86 @@ static double rate_of_all(const struct run *x)
 	return rate;
 }
 
+/* --- the network ------------------------------------------------------------------ */
+
+static double efficiency(const struct run *x, double rate)
+{
+	return rate / (x->alone->samples_per_s * x->w->size);
+}
+
+/* So long a step may wait for its exchange, also between healthy hosts: what 50 Mb/s carry twice,
+ * and two milliseconds for each rank that it goes round by. */
+static double may_wait_s(const struct run *x)
+{
+	const double bytes = (double)(x->res->nparams * sizeof(float));
+
+	return 2 * bytes * 8 / 50e6 + 0.002 * x->w->size;
+}
+
+/* What even the rank that waits least spends on it in a step: who waits for a slow one waits more.
+ */
+static double wait_s(const struct run *x, double *ret_part)
+{
+	double least = INFINITY;
+
+	*ret_part = 0;
+	for (int i = 0; i < x->w->size; i++) {
+		const struct train_total *t = &x->res->totals[i];
+		double s = t->seconds[PHASE_EXCHANGE] / (double)t->steps;
+
+		if (t->steps && s < least) {
+			least = s;
+			*ret_part = t->seconds[PHASE_EXCHANGE] / say_total(x->res, i).wall;
+		}
+	}
+	return isfinite(least) ? least : 0;
+}
+
+/* A small model waits most of its time, on a healthy network, too: so far it may. */
+static bool crawls(const struct run *x, double rate)
+{
+	double part, wait = wait_s(x, &part);
+
+	return x->w->hosts > 1 && x->alone && part > 0.9 && efficiency(x, rate) < 0.05 &&
+	       wait > may_wait_s(x);
+}
+
+static const char *all_hosts(const struct run *x)
+{
+	struct arena *a = report_arena(x->r);
+	const char *hosts = "";
+
+	for (int i = 0; i < x->w->size; i++) {
+		int k = 0;
+
+		while (!streq(x->w->peers[k].at, x->w->peers[i].at))
+			k++;
+		if (k == i)
+			hosts = arena_printf(a, "%s%s%s", hosts, i ? "," : "", x->w->peers[i].at);
+	}
+	return hosts;
+}
+
+static struct finding *say_crawl(const struct run *x, double rate)
+{
+	struct finding *f = say_find(x, "train.pace", -1);
+	struct unit_buf time, size;
+	double part, wait = wait_s(x, &part);
+
+	finding_set(f, ST_WARN,
+		    "the network holds the training up: %s of each step go into the exchange of "
+		    "%s of gradients, %.0f %% of the time; %.0f samples/s on %d ranks are %.1f %% "
+		    "of what %d times one rank alone could do",
+		    format_duration(&time, (uint64_t)(wait * 1e9)),
+		    format_size(&size, x->res->nparams * sizeof(float)), part * 100, rate,
+		    x->w->size, efficiency(x, rate) * 100, x->w->size);
+	finding_fix(f, "%s --find-slow",
+		    typed_for(report_arena(x->r), "ncclbench", NULL, all_hosts(x)));
+	return f;
+}
+
+/* --- all together ----------------------------------------------------------------- */
+
 static struct finding *say_phases(const struct run *x, int rank, double rate)
 {
 	struct say_total t = say_total(x->res, rank);
@@ -201,8 +282,7 @@ static struct finding *say_phases(const struct run *x, int rank, double rate)
 		    t.seconds[PHASE_UPDATE] / t.wall * 100);
 	if (x->alone && x->w->size > 1)
 		finding_set(f, ST_INFO, "%s; %.0f %% of what %d times one rank alone could do",
-			    f->message, rate / (x->alone->samples_per_s * x->w->size) * 100,
-			    x->w->size);
+			    f->message, efficiency(x, rate) * 100, x->w->size);
 	return f;
 }
 
@@ -226,6 +306,8 @@ void say_pace(const struct run *x)
 		f = say_straggler(x, slowest, times);
 	else if (paused >= 0 && !is_shared(x, paused))
 		f = say_pause(x, paused);
+	else if (crawls(x, rate))
+		f = say_crawl(x, rate);
 	else
 		f = say_phases(x, slowest, rate);
 	if (is_slow && f->status == ST_INFO)

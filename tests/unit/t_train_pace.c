@@ -79,6 +79,59 @@ static void judge(const struct row *row)
 	(void)report_end(r, &e);
 }
 
+/* Of 87 kB of gradients, over so many hosts; @wait_s: in each of 100 steps. */
+static bool is_held_up(int per_host, double wait_s, double alone, const char **ret_fix)
+{
+	const struct row row = {.what = "crawl", .per_host = per_host};
+	const struct model m = {.name = "cnn"};
+	const struct train_opts o = {.model = &m};
+	const struct train_alone a = {.samples_per_s = alone};
+	static char fix[128];
+	struct say_peer peers[RANKS];
+	struct train_total totals[RANKS];
+	struct train_word words[RANKS];
+	struct say_world w = world(&row, peers);
+	struct train_result res = result(&row, totals, words);
+	struct err e = {0};
+	struct report *r = report_new(
+		&(struct report_opts){.command = "ddpsmoke", .host = "node0", .quiet = true}, &e);
+	cJSON *all;
+	bool warned;
+
+	assert_non_null(r);
+	res.nparams = 21840;
+	for (int i = 0; i < RANKS; i++) {
+		totals[i].seconds[PHASE_BACKWARD] = 1000 / alone;
+		totals[i].seconds[PHASE_EXCHANGE] = wait_s * STEPS + i; /* others wait longer */
+	}
+	say_pace(&(const struct run){.r = r, .o = &o, .w = &w, .res = &res, .alone = &a});
+	warned = report_count(r, ST_WARN);
+	all = report_envelope(r);
+	if (warned)
+		(void)snprintf(fix, sizeof(fix), "%s",
+			       cJSON_GetStringValue(
+				       json_get(json_get(all, "findings")->child, "fix")->child));
+	*ret_fix = fix;
+	cJSON_Delete(all);
+	(void)report_end(r, &e);
+	return warned;
+}
+
+static void who_crawls_is_told_from_who_has_little_to_do(void **state)
+{
+	const char *fix;
+
+	(void)state;
+	assert_true(is_held_up(1, 0.2, 20000, &fix));
+	assert_string_equal(fix, "ncclbench --hosts node0,node1,node2,node3 --find-slow");
+	assert_true(is_held_up(2, 0.2, 20000, &fix));
+	assert_string_equal(fix, "ncclbench --hosts node0,node1 --find-slow");
+	assert_false(is_held_up(4, 0.2, 20000, &fix)); /* no network */
+	/* a tiny step on a link of 100 Mb/s, or far away: little of the time, and yet healthy */
+	assert_false(is_held_up(1, 0.016, 100000, &fix));
+	assert_false(is_held_up(1, 0.2, 500, &fix)); /* it computes, too */
+}
+
 static void who_is_slow(void **state)
 {
 	static const struct row rows[] = {
@@ -174,7 +227,9 @@ static void who_is_slow(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(who_is_slow)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_is_slow),
+		cmocka_unit_test(who_crawls_is_told_from_who_has_little_to_do)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
