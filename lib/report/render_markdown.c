@@ -1,7 +1,7 @@
 /*
  * Markdown as GitHub and GitLab read it: to be pasted into an issue, a merge request or a wiki. The
  * verdict stands first and then what is wrong, so all is written at the end; what people are to
- * type is a block of its own, which those pages give a button to copy it.
+ * type is a block of its own, which has a button there.
  */
 #include "lib/core/fix.h"
 #include "lib/core/term.h"
@@ -275,26 +275,22 @@ static const char *whose(struct arena *a, const struct finding *f)
 }
 
 /* What is wrong has its advice first; of a remark it is left out where the remark is. */
-static bool has_advice(const struct sink *s, const struct finding *f, bool wrong)
+static bool has_advice(const struct sink *s, size_t i, bool wrong)
 {
-	return is_wrong(f) == wrong && f->status != ST_PASS && (wrong || !s->opts->quiet);
-}
-
-static bool is_above(const struct sink *s, size_t i, size_t at)
-{
-	bool wrong = is_wrong(s->findings.v[i]), other = is_wrong(s->findings.v[at]);
-
-	return has_advice(s, s->findings.v[i], wrong) && (wrong == other ? i < at : wrong);
+	return is_wrong(s->findings.v[i]) == wrong &&
+	       (wrong || (!s->opts->quiet && s->findings.v[i]->status != ST_PASS));
 }
 
 /* Does the same stand above, of another check that sees the same thing? */
 static bool is_said(const struct sink *s, size_t at, const char *fix)
 {
-	const struct finding *f = s->findings.v[at], *x;
+	const struct finding *f = s->findings.v[at];
 
-	for (size_t i = 0; i < s->findings.n; i++) {
-		x = s->findings.v[i];
-		for (size_t k = 0; is_above(s, i, at) && k < x->fix.n; k++)
+	for (size_t i = 0; i < (is_wrong(f) ? at : s->findings.n); i++) {
+		const struct finding *x = s->findings.v[i];
+		bool above = has_advice(s, i, true) || (i < at && has_advice(s, i, is_wrong(f)));
+
+		for (size_t k = 0; above && k < x->fix.n; k++)
 			if (fix_is_same(x->fix.v[k], x->host ?: s->host, fix, f->host ?: s->host))
 				return true;
 	}
@@ -350,7 +346,7 @@ static void put_fixes(struct sink *s, struct text *t)
 	text_init(&fence, s->a);
 	for (int wrong = 1; wrong >= 0; wrong--)
 		for (size_t i = 0; i < s->findings.n; i++)
-			if (has_advice(s, s->findings.v[i], wrong)) {
+			if (has_advice(s, i, wrong)) {
 				put_commands(s, i, &lines);
 				put_words(s, i, &words);
 			}

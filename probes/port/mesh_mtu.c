@@ -51,7 +51,7 @@ static void prove_mtu(const struct mesh *m, unsigned odd, unsigned usual, struct
 	v6 = peer->addr.sa.sa_family == AF_INET6;
 	finding_fix(f, "ping -c 1 -M do -s %u %s   # on %s, then: no answer: it does not take it",
 		    usual - (v6 ? V6_HEADERS : V4_HEADERS), addr_print(&peer->addr, &t), at->name);
-	finding_fix(f, FIX_WORDS "if it does not: MTU %u on %s, too", odd, with_mtu(m, usual));
+	finding_fix(f, FIX_WORDS "where it does not: MTU %u on %s, too", odd, with_mtu(m, usual));
 }
 
 /* Names of interfaces differ between hosts: a command for each. */

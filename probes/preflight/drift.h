@@ -46,8 +46,8 @@ void drift_note_rank(cJSON *facts);
 void drift_ranks(struct preflight *p, const struct answers *all);
 /* One address that two of them have. */
 void drift_addresses(struct preflight *p, const struct answers *all);
-/* Cards beside the one that hosts are reached by, by their networks: down on one host, or of another
- * MTU; true: there was something to compare. */
+/* Cards beside the one that hosts are reached by, by their networks: down on one host, or of
+ * another MTU; true: there was something to compare. */
 bool drift_cards(struct preflight *p, const struct answers *all);
 /* Those that others reach by another family of addresses than most: into p->alone, too. */
 void drift_families(struct preflight *p, const struct answers *all);

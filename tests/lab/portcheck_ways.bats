@@ -149,7 +149,7 @@ drops='awk "/^TcpExt: [A-Z]/ { for (i = 1; i <= NF; i++) if (\$i == \"IPReverseP
 "sudo ip link set dev ens1 mtu 1500   # on node1, if the network takes it
 sudo ip link set dev ens2 mtu 1500   # on node2, if the network takes it
 ping -c 1 -M do -s 1472 10.77.0.1   # on node1, then: no answer: it does not take it
-if it does not: MTU 1400 on node[0,4-5], too
+where it does not: MTU 1400 on node[0,4-5], too
 sudo ip link set dev eth0 mtu 1500   # on node3" ]
     run -0 --separate-stderr mesh 6 '"$1" --hosts lab' --mtu node1=1400 --mtu node2=1400
     [[ $output == *"windsock on "*" 'node[1-2]' 'sudo ip link set dev eth0 mtu 1500'   # if the network takes it"* ]]
