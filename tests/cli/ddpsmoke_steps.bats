@@ -77,6 +77,15 @@ said() { # STATUS CHECK TEXT: that finding has the text
     jq -e '.data | (.steps | length == 16) and (.epochs | length == 2)' <<<"$output"
 }
 
+@test "which samples were seen: of whole epochs, of one that was cut short, and where some are dropped" {
+    smoke --np 3 --samples 100 --batch 8 --steps 8
+    said pass train.samples 'every whole epoch saw each of 100 samples once; 2 twice as padding, 0 dropped; in the one after it none was seen twice'
+    smoke --np 3 --samples 100 --batch 8 --steps 3
+    said pass train.samples 'no sample was seen twice before the run ended'
+    smoke --np 3 --samples 100 --drop-last
+    said pass train.samples 'every epoch saw 99 of 100 samples once; 0 twice as padding, 1 dropped'
+}
+
 @test "a rank that stood still once is told from a slow one by its longest step" {
     smoke --samples 4096 --fault 1:pause:20 --json
     valid
