@@ -118,6 +118,15 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	return set_voice(app, &c->role, e);
 }
 
+/* What failed stands above it: else one would look for a line, and find none. */
+static int no_line(const struct app *app, const char *launcher)
+{
+	size_t failed = report_count(app->report, ST_FAIL);
+
+	log_say("no line for %s: %zu check%s failed", launcher, failed, failed == 1 ? "" : "s");
+	return 0;
+}
+
 static int make_products(struct app *app, const struct train_ask *q, struct err *e)
 {
 	const char *text;
@@ -126,8 +135,10 @@ static int make_products(struct app *app, const struct train_ask *q, struct err 
 		report_file_lost(app->report, "a file was not written");
 		return -1;
 	}
-	if (!q->emit || report_count(app->report, ST_FAIL))
+	if (!q->emit)
 		return 0;
+	if (report_count(app->report, ST_FAIL))
+		return no_line(app, q->emit);
 	text = product_emit(report_data(app->report), q->emit, &app->arena);
 	cJSON_AddStringToObject(report_data(app->report), "emit", text);
 	report_answer(app->report, text, strlen(text));

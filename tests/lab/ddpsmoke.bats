@@ -70,6 +70,8 @@ torchrun --standalone --nproc_per_node 2 train.py" ] || { echo "$output"; false;
         .check == "rank.joined" and .subject == "node7" and (.fix[0] | test("rsh.* node7 true$")))' <<<"$output"
     jq -e '([.data.world.ranks[].host] == ["node0", "node1"]) and
         .data.checks.params_equal_across_ranks' <<<"$output"
+    smoke --hosts node0,node7,node1 --partial --steps 4 --emit torchrun
+    [[ $status == 1 && -z $output && $stderr == *"no line for torchrun: 1 check failed"* ]]
 }
 
 @test "a rank on another node with another data set, or one that computes wrongly" {
