@@ -51,12 +51,21 @@ static int join(struct member *m, struct err *e)
 	return 0;
 }
 
+/* Of ranks of our launcher rank 0 says it, as the launcher's own: also what this machine lacks, and
+ * so all ranks that are on it. */
+static bool is_said_by_first(const struct member *m)
+{
+	bool all_lack = m->engine.lacks.kind == ERR_ABSENT && where_is_here(m->o->where);
+
+	return m->role->ours && (!m->role->rank || all_lack);
+}
+
 /* What it lacks itself is a better reason than that it did not meet the others. */
 static int stay_alone(struct member *m, struct err *e)
 {
 	const struct err *lacks = &m->engine.lacks;
 
-	if (m->role->ours && !m->role->rank)
+	if (is_said_by_first(m))
 		relay_hush();
 	if (lacks->kind) {
 		*e = *lacks;

@@ -72,6 +72,7 @@ card() { # ADDRESS VENDOR CLASS: a machine with that
     done
     smoke --device cuda # somebody did; whatever is missing
     [[ $stderr == *"; --device cpu trains without a GPU"* && $stderr != *" needs a GPU: "* ]]
+    [ "$(grep -c 'trains without a GPU' <<<"$stderr")" = 1 ] # all ranks lack it: said once
     smoke --device cuda --amp bf16 # and the processor refuses that
     [[ $stderr == *"; --device cpu without --amp trains without a GPU"* && $stderr != *" needs a GPU: "* ]]
 }
