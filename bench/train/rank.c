@@ -101,7 +101,7 @@ static int train(struct rank *r)
 		return -1;
 	if (odd >= 0)
 		return 0;
-	if (rank_warm(r) || rank_broadcast(r))
+	if (rank_warm(r) || rank_broadcast(r) || (r->saving && rank_save_begin(r)))
 		return -1;
 	for (uint64_t i = 0; i < train_epochs(r->o) && r->step < r->total && sound; i++)
 		if (rank_epoch(r, i, &sound) ||

@@ -58,7 +58,8 @@ bool rank_save_due(const struct rank *r, uint64_t epochs)
 {
 	uint64_t half = epochs_of(r) / 2;
 
-	return r->saving && epochs == (half ? half : 1);
+	return r->saving && r->saving->word.made.state == CHECKPOINT_DONE &&
+	       epochs == (half ? half : 1);
 }
 
 /* As this rank has them: all, or its shard. */
@@ -229,19 +230,34 @@ static bool all_have(const struct rank *r)
 	return true;
 }
 
+/* A folder that is no good is known before the first step, not after all of a long run: some steps
+ * are enough for what else there is to prove. */
+int rank_save_begin(struct rank *r)
+{
+	enum { ENOUGH = 64 };
+	struct saving *s = r->saving;
+
+	begin(r);
+	if (make_folder(r, &s->run))
+		return -1;
+	if (s->word.made.state == CHECKPOINT_DONE)
+		return 0;
+	r->total = r->total > ENOUGH ? ENOUGH : r->total;
+	make_head(r, s->run, 0);
+	note(r, 0);
+	return rank_save_tell(r);
+}
+
 int rank_save(struct rank *r, uint64_t epochs)
 {
 	struct saving *s = r->saving;
 	const float *v[CHECKPOINT_PARTS];
-	uint64_t run, n[CHECKPOINT_PARTS];
+	uint64_t n[CHECKPOINT_PARTS];
 
-	begin(r);
-	if (rank_save_hash(r, s->at_save) || make_folder(r, &run))
+	if (rank_save_hash(r, s->at_save))
 		return -1;
-	make_head(r, run, epochs);
+	make_head(r, s->run, epochs);
 	note(r, epochs);
-	if (s->word.made.state != CHECKPOINT_DONE)
-		return rank_save_tell(r);
 	parts(r, v, n);
 	checkpoint_put(&s->disk, &s->head, v, fault_is(&r->o->fault, FAULT_TORN, r->comm->rank),
 		       &s->word.place, &s->word.put);

@@ -5,6 +5,7 @@
  * epochs are trained, the checkpoint is saved, the others are trained; then a trainer that knows
  * nothing takes up the work from the file, and has to come to the same bits.
  *
+ *	rank_save_begin()	before the first step: is the folder any good? Else a few steps do
  *	rank_save()		after that epoch
  *	rank_save_end()		after the last: what there is to come to
  *	rank_resume()		with the first trainer gone
@@ -20,6 +21,7 @@ struct saving {
 	struct checkpoint_disk disk;
 	struct checkpoint_head head; /* of its own file */
 	struct saved_word word, *words;
+	uint64_t run;			    /* the folder's number */
 	uint64_t full[CHECKPOINT_PARTS];    /* what this rank loads, so many floats */
 	uint64_t at_save[CHECKPOINT_PARTS]; /* hashes of what it has */
 	uint64_t at_end[CHECKPOINT_PARTS], shard;
@@ -32,6 +34,7 @@ struct saving {
 	bool is_over;  /* ... which is known */
 };
 
+int rank_save_begin(struct rank *r);
 /* Is it after so many epochs that it is saved? */
 bool rank_save_due(const struct rank *r, uint64_t epochs);
 int rank_save(struct rank *r, uint64_t epochs);

@@ -172,6 +172,13 @@ within() { # SETUP COMMAND...
     fails checkpoint.write 'there is no folder .*/nowhere'
     [[ $output == *"-> mkdir -p "*"/nowhere"* ]]
     grep -q '^pass  train.params ' <<<"$output" # the rest is judged all the same
+    # and before a long run, not after it
+    run --separate-stderr timeout 20 "$BIN/ddpsmoke" --checkpoint nowhere --epochs 2000 --samples 20000 --json
+    valid
+    [ "$status" -eq 1 ]
+    jq -e '(.data.steps | length == 64) and
+        any(.findings[]; .check == "train.repeat" and .status == "pass") and
+        ([.findings[] | select(.status == "fail") | .check] == ["checkpoint.write"])' <<<"$output"
     save --checkpoint "it's not/$(printf '%0120d' 0)" # one word for a shell, and all of it
     [[ $output == *"-> mkdir -p '"*"/it'\\''s not/"*"0'   # or mount it there"* ]]
     : >file
