@@ -8,25 +8,23 @@
 #include "probes/log/afar.h"
 #include "probes/log/aloud.h"
 #include "probes/log/confirm.h"
-#include "probes/log/dumps.h"
 #include "probes/log/live.h"
 #include "probes/log/look.h"
 #include "probes/log/named.h"
-#include "probes/log/outcome.h"
 #include "probes/log/source.h"
 #include "probes/log/tell.h"
+#include "probes/log/wrapped.h"
 #include "probes/stacks/stacks.h"
 
 struct config {
-	bool follow, confirm, lost /* a part of what the command said */;
+	bool follow, confirm;
 	bool is_bare; /* -- with nothing behind it */
 	const char *live, *stacks, *look, *hosts, *rsh, *save;
 	pid_t below; /* --stacks=PID; 0: all of this host */
 	bool copy_self, keep;
 	host_list named;
 	uint64_t stall_ns;
-	char **wrapped; /* the command after --, or NULL */
-	int child_code; /* -1: it was not run */
+	struct wrapped command; /* after -- */
 	struct aloud aloud;
 };
 
@@ -152,7 +150,7 @@ static int check_hosts(const struct app *app, const struct config *c, struct err
 	}
 	if (!reads_there)
 		return 0;
-	if (c->wrapped || c->follow || c->live || !app->operands.n) {
+	if (c->command.argv || c->follow || c->live || !app->operands.n) {
 		err_set(e, ERR_USAGE, "--hosts goes with files to read there, or with --confirm");
 		return err_command(e, "ncclwhy --hosts %s '/tmp/nccl_trace_rank_*'", c->hosts);
 	}
@@ -179,7 +177,7 @@ static int check_stacks(const struct app *app, struct config *c, struct err *e)
 
 	if (!c->stacks)
 		return 0;
-	if (app->operands.n || c->wrapped || c->follow || c->live || c->confirm || c->look)
+	if (app->operands.n || c->command.argv || c->follow || c->live || c->confirm || c->look)
 		return stacks_alone(app, e);
 	if (streq(c->stacks, "all"))
 		return 0;
@@ -216,7 +214,7 @@ static int check_live(const struct app *app, struct config *c, struct err *e)
 static int check_needs(const struct config *c, struct err *e)
 {
 	const struct opt_need needs[] = {
-		{c->stall_ns != STALL_NS, c->wrapped || c->follow, "--stall",
+		{c->stall_ns != STALL_NS, c->command.argv || c->follow, "--stall",
 		 "-- COMMAND or --follow"},
 		/* of the environment it is for all commands, and no slip of this one */
 		{c->rsh && !getenv("WINDSOCK_RSH"), c->hosts != NULL, "--rsh", "--hosts"}};
@@ -226,7 +224,7 @@ static int check_needs(const struct config *c, struct err *e)
 
 static int check_wrapped(struct app *app, const struct config *c, struct err *e)
 {
-	if (!c->wrapped)
+	if (!c->command.argv)
 		return 0;
 	if (c->follow || c->live)
 		return err_set(e, ERR_USAGE, "a command after -- and %s cannot be combined",
@@ -266,16 +264,10 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (hosts_settle(&c->hosts, &app->arena, e) ||
 	    (c->hosts && hosts_from_arg(c->hosts, &app->arena, &c->named, e)))
 		return -1;
-	if (c->look && (app->operands.n || c->wrapped || c->follow || c->live || c->confirm))
+	if (c->look && (app->operands.n || c->command.argv || c->follow || c->live || c->confirm))
 		return err_set(e, ERR_USAGE, "--look reads no log: give it alone");
-	app->report_opts.answer_only = c->wrapped && !app->common.output;
+	app->report_opts.answer_only = c->command.argv && !app->common.output;
 	return 0;
-}
-
-/* Nothing that it said was lost, so it was not there to say anything. */
-static bool never_began(const struct config *c, const struct why *w)
-{
-	return c->lost && !w->bytes;
 }
 
 static int read_sources(struct app *app, struct config *c, struct why *w, struct err *e)
@@ -283,18 +275,8 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 	const struct source_watch watch = {
 		.stall_ns = c->stall_ns, .quiet = aloud_quiet, .arg = &c->aloud};
 
-	if (c->wrapped) {
-		int64_t began = time(NULL);
-		int failed = source_run(w, c->wrapped, STDOUT_FILENO, STDERR_FILENO, &watch,
-					&c->child_code, e);
-
-		c->lost = failed;
-		if (c->child_code)
-			dumps_read_told(w, began);
-		if (c->child_code > 0 && !interrupt_by_budget() && !never_began(c, w))
-			outcome_note(w, c->child_code);
-		return failed;
-	}
+	if (c->command.argv)
+		return wrapped_read(&c->command, w, &watch, e);
 	if (c->follow)
 		return source_follow(w, app->operands.v[0], &watch, e);
 	if (c->hosts && !c->confirm) {
@@ -307,17 +289,6 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 		return afar_read(w, &q, app->report, e);
 	}
 	return read_named(w, &app->operands, app->report, e);
-}
-
-/* A command that went well needs no explanation; nor one that was told to end, by us too, or that
- * a shell would not start and said so, where the log has nothing to say. */
-static bool is_plain(const struct config *c, const struct why *w, const struct explanation *x)
-{
-	bool unstarted = c->child_code == 126 || c->child_code == 127;
-
-	return c->child_code == 0 ||
-	       (!x->causes.n && ((unstarted && w->bytes) || interrupt_by_budget() ||
-				 outcome_is_wanted(c->child_code)));
 }
 
 static struct there there_of(const struct app *app, const struct config *c)
@@ -336,10 +307,10 @@ static int read_and_explain(struct app *app, struct config *c, struct why *w, st
 	struct explanation x;
 	int failed = read_sources(app, c, w, e);
 
-	if (e->kind == ERR_USAGE || (c->wrapped && never_began(c, w)))
+	if (e->kind == ERR_USAGE || (c->command.argv && wrapped_never_began(&c->command, w)))
 		return failed;
 	explain(w, &app->arena, &x);
-	if (c->wrapped && !app->common.output && is_plain(c, w, &x))
+	if (c->command.argv && !app->common.output && wrapped_is_plain(&c->command, w, &x))
 		return failed;
 	if (c->hosts && c->confirm && confirm_hosts(&x, &there, &app->operands, app->report, e))
 		failed = -1;
@@ -380,7 +351,7 @@ static int split(int argc, char **argv, struct config *c)
 			c->is_bare = !argv[i + 1];
 			if (c->is_bare)
 				break;
-			c->wrapped = argv + i + 1;
+			c->command.argv = argv + i + 1;
 			argv[i] = NULL;
 			return i;
 		}
@@ -389,7 +360,7 @@ static int split(int argc, char **argv, struct config *c)
 
 int main(int argc, char **argv)
 {
-	static struct config cfg = {.stall_ns = STALL_NS, .child_code = -1};
+	static struct config cfg = {.stall_ns = STALL_NS, .command.code = -1};
 	static const struct app_spec spec = {
 		.cmd = {.name = "ncclwhy",
 			.summary = "says what a failure log of distributed training means, and "
@@ -410,5 +381,5 @@ int main(int argc, char **argv)
 	};
 	int code = app_main(&spec, split(argc, argv, &cfg), argv);
 
-	return cfg.child_code > (cfg.lost ? 0 : -1) ? cfg.child_code : code;
+	return cfg.command.code > (cfg.command.lost ? 0 : -1) ? cfg.command.code : code;
 }
