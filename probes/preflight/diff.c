@@ -251,7 +251,7 @@ void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *n
 {
 	static const char *const sweeps[] = {"collectives", "sweep"};
 	bool alone = streq(json_text(now, "command"), "ncclbench");
-	struct compared c = {.t = t, .stage = stage, .then = {old}, .now = {now}};
+	struct compared c = {.t = t, .stage = stage, .then = {.doc = old}, .now = {.doc = now}};
 	size_t from = t->items.n;
 	struct diff_nodes nodes;
 	const cJSON *n;
