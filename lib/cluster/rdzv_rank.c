@@ -271,6 +271,7 @@ static void on_wake(struct loop *l, struct io *io, uint32_t events)
 	send_post(r);
 	if (!atomic_load(&r->leaving) || r->channel.closing)
 		return;
+	send_post(r); /* the last one may have come since: before leaving was set */
 	if (channel_send(&r->channel, RDZV_LEAVE, r->goodbye, r->goodbye_n) < 0)
 		loop_stop(&r->loop);
 	channel_finish(&r->channel, LINGER_NS);
