@@ -232,7 +232,10 @@ static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 		(void)fail(&e);
 	if (e.kind != ERR_NONE && !interrupted && spec->failed)
 		spec->failed(argv, &e);
-	return interrupted ? err_exit_code(&e) : code;
+	code = interrupted ? err_exit_code(&e) : code;
+	if (spec->ended)
+		spec->ended(spec->cfg, code, &e);
+	return code;
 }
 
 int app_main(const struct app_spec *spec, int argc, char **argv)

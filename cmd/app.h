@@ -68,6 +68,9 @@ struct app_spec {
 	/* Emits into app->report. 0, or -1 with @e filled. Returns early (either way)
 	 * when interrupt_pending(). */
 	int (*run)(struct app *app, void *cfg, struct err *e);
+	/* All is written, and this is main's exit code; @e is what was said of it (kind ERR_NONE:
+	 * nothing). Others may have waited for that. The report is no more. May be NULL. */
+	void (*ended)(void *cfg, int code, const struct err *e);
 };
 
 int app_main(const struct app_spec *spec, int argc, char **argv);

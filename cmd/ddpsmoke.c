@@ -17,7 +17,9 @@ struct config {
 	struct train_ask ask; /* what is trained ... */
 	struct where where;   /* ... by which ranks */
 	struct where_role role;
-	struct err sick;     /* the driver, when it was asked for its GPUs: run() says so */
+	struct err sick;      /* the driver, when it was asked for its GPUs: run() says so */
+	struct member *first; /* rank 0, whose end others wait for; NULL */
+	struct verdict verdict;
 	const char *crowded; /* where that makes deadlines longer; NULL */
 	char **argv;
 };
@@ -167,7 +169,7 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 {
 	const struct member_opts o = {.ask = &c->ask, .where = &c->where, .role = &c->role};
 
-	return member_run(&o, &app->arena, app->report, e);
+	return member_run(&o, &app->arena, app->report, &c->first, e);
 }
 
 /* What was interrupted is drawn as far as it came. */
@@ -185,13 +187,30 @@ static int run(struct app *app, void *cfg, struct err *e)
 {
 	struct train_ask *q = cfg;
 	struct config *c = CONTAINER_OF(q, struct config, ask);
+	int result = 0;
 
 	if (c->role.is_rank ? be_rank(app, c, e) : launch(app, c, e)) {
 		if (!c->role.ours && c->role.rank <= 0)
 			draw_rest(app, q);
 		return -1;
 	}
-	return c->role.ours || (c->role.is_rank && c->role.rank) ? 0 : make_products(app, q, e);
+	if (!c->role.ours && !(c->role.is_rank && c->role.rank))
+		result = make_products(app, q, e);
+	c->verdict.failed = (uint32_t)report_count(app->report, ST_FAIL);
+	c->verdict.warned = (uint32_t)report_count(app->report, ST_WARN);
+	return result;
+}
+
+static void ended(void *cfg, int code, const struct err *e)
+{
+	struct train_ask *q = cfg;
+	struct config *c = CONTAINER_OF(q, struct config, ask);
+
+	if (!c->first)
+		return;
+	c->verdict.code = (uint32_t)code;
+	(void)snprintf(c->verdict.said, sizeof(c->verdict.said), "%.190s", e->msg);
+	member_end(c->first, &c->verdict);
 }
 
 static struct config config = {.where = WHERE_DEFAULTS};
@@ -210,6 +229,7 @@ static const struct app_spec spec = {
 	.shared = {where_rows, WHERE_NROWS, &config.where},
 	.prepare = prepare,
 	.run = run,
+	.ended = ended,
 	.instead = launch_intercept,
 	.failed = where_decline,
 };

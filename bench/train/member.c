@@ -139,18 +139,36 @@ static void leave(struct member *m, int result, const struct err *e)
 		relay_hush();
 }
 
-int member_run(const struct member_opts *o, struct arena *a, struct report *r, struct err *e)
+/* Its exit code is known when all is written, and the others end with that. */
+static bool has_to_tell(const struct member *m, int result)
 {
-	struct member m = {.o = o, .role = o->role, .train = &o->ask->train, .a = a, .r = r};
+	return !result && !m->lost && !m->rank && stands_alone(m);
+}
+
+int member_run(const struct member_opts *o, struct arena *a, struct report *r,
+	       struct member **ret_first, struct err *e)
+{
+	struct member *m = arena_alloc(a, sizeof(*m));
 	int result;
 
+	*ret_first = NULL;
+	*m = (struct member){.o = o, .role = o->role, .train = &o->ask->train, .a = a, .r = r};
 	mpirun_shelter(hear_fd());
 	if (o->role->rank >= 0)
-		fault_process(&m.train->fault, o->role->rank, FAULT_STEP(FAULT_AT_START));
-	if (join(&m, e))
-		return stay_alone(&m, e);
-	take_place(&m);
-	result = train(&m, e);
-	leave(&m, result, e);
+		fault_process(&m->train->fault, o->role->rank, FAULT_STEP(FAULT_AT_START));
+	if (join(m, e))
+		return stay_alone(m, e);
+	take_place(m);
+	result = train(m, e);
+	if (has_to_tell(m, result))
+		*ret_first = m;
+	else
+		leave(m, result, e);
 	return result;
+}
+
+void member_end(struct member *first, const struct verdict *v)
+{
+	verdict_tell(&first->w, v);
+	world_stop(&first->w, NULL);
 }

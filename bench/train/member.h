@@ -7,6 +7,7 @@
  */
 #include "bench/ranks/where.h"
 #include "bench/train/ask.h"
+#include "bench/train/verdict.h"
 #include "lib/report/report.h"
 
 struct member_opts {
@@ -15,8 +16,13 @@ struct member_opts {
 	const struct where_role *role; /* who started us */
 };
 
-/* Ranks that did not come, or were lost, are findings and no error. */
+/*
+ * Ranks that did not come, or were lost, are findings and no error. *ret_first: rank 0, which
+ * others wait for that have no launcher: member_end() tells them how it ended; else NULL.
+ */
+struct member;
 int member_run(const struct member_opts *o, struct arena *a, struct report *r,
-	       struct err *e) MUST_CHECK;
+	       struct member **ret_first, struct err *e) MUST_CHECK;
+void member_end(struct member *first, const struct verdict *v);
 
 #endif

@@ -9,15 +9,18 @@
 static const char key[] = "ddpsmoke.verdict";
 enum { PATIENCE = 60 }; /* times the deadline: rank 0 may have much to do once more */
 
-struct verdict { /* travels as it is */
-	uint32_t failed;
-};
-
-static int tell(struct world_run *w, const struct report *r, struct err *e)
+/* Is everybody there to hear it? */
+static int call(struct world_run *w, struct err *e)
 {
-	struct verdict v = {.failed = (uint32_t)report_count(r, ST_FAIL)};
+	return rdzv_set(w->rdzv, "ddpsmoke.judged", "", 1, e);
+}
 
-	return rdzv_set(w->rdzv, key, &v, sizeof(v), e);
+void verdict_tell(struct world_run *w, const struct verdict *v)
+{
+	struct err unheard = {0};
+
+	if (rdzv_set(w->rdzv, key, v, sizeof(*v), &unheard))
+		log_debug("%s", unheard.msg);
 }
 
 /* Rank 0 lives, for all we hear, and the key is no word for a user. */
@@ -48,6 +51,15 @@ static int wait_for(struct world_run *w, const struct rdzv_member *first, struct
 	return say_mute(first, now_ns() - since, e);
 }
 
+static const char *plural(uint32_t n) { return n == 1 ? "" : "s"; }
+
+/* Its own failure is this rank's, too: a full disk, a picture that could not be written. */
+static int take_error(const struct verdict *v, const char *host, struct err *e)
+{
+	return err_set(e, v->code == 4 ? ERR_ABSENT : ERR_SYS, "rank 0 (%s): %.*s", host,
+		       (int)sizeof(v->said) - 1, *v->said ? v->said : "ended with an error");
+}
+
 static int hear(struct world_run *w, struct report *r, struct err *e)
 {
 	const struct rdzv_member *m;
@@ -57,11 +69,17 @@ static int hear(struct world_run *w, struct report *r, struct err *e)
 
 	if (rdzv_members(w->rdzv, &m, &n, e) || wait_for(w, m, report_arena(r), &v, e))
 		return -1;
-	if (!v.failed)
+	if (v.code > 1)
+		return take_error(&v, m[0].host, e);
+	if (!v.code)
 		return 0;
 	f = report_find(r, "rank.verdict", NULL);
-	finding_set(f, ST_FAIL, "rank 0 (%s) has the report: %u check%s failed", m[0].host,
-		    v.failed, v.failed == 1 ? "" : "s");
+	if (v.failed)
+		finding_set(f, ST_FAIL, "rank 0 (%s) has the report: %u check%s failed", m[0].host,
+			    v.failed, plural(v.failed));
+	else
+		finding_set(f, ST_FAIL, "rank 0 (%s) has the report: --strict, and %u warning%s",
+			    m[0].host, v.warned, plural(v.warned));
 	finding_fix(f, "- look at rank 0's output, on %s", m[0].host);
 	report_add(r, f);
 	log_say("%s", f->message);
@@ -109,6 +127,8 @@ int verdict_missing(struct report *r, bool silent, struct err *e)
 	finding_expect(f, "every rank joins");
 	if (*e->hint)
 		finding_fix(f, "%s", err_fix(e, f->a));
+	else if (strstr(e->msg, " does not take part: "))
+		finding_fix(f, "- mend that there, and start all ranks again");
 	else if (was_there(e->msg))
 		say_fix_lost(f, e->msg, host_in(e->msg, f->a));
 	else
@@ -155,7 +175,7 @@ int verdict_share(struct world_run *w, struct report *r, const char **ret_lost, 
 	*ret_lost = NULL;
 	if (l != LAUNCHER_INIT && l != LAUNCHER_ENV)
 		return 0;
-	if (!(rdzv_rank(w->rdzv) ? hear(w, r, e) : tell(w, r, e)))
+	if (!(rdzv_rank(w->rdzv) ? hear(w, r, e) : call(w, e)))
 		return 0;
 	if (interrupt_pending() || rdzv_why(w->rdzv) != RDZV_LOST)
 		return -1;

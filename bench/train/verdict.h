@@ -9,12 +9,21 @@
 #include "lib/cluster/launch.h"
 #include "lib/report/report.h"
 
+struct verdict {       /* travels as it is */
+	uint32_t code; /* rank 0's exit code, with --strict and whatever it could not write ... */
+	uint32_t failed, warned; /* ... of so many checks ... */
+	char said[200];		 /* ... or why; "": it did not say */
+};
+
 /*
- * Collective, at the very end, where no rank was lost; does nothing under a launcher. One that is
- * lost only now is a finding as well, and @ret_lost what was said of it; else that is NULL.
+ * Collective, at the very end, where no rank was lost; does nothing under a launcher. Rank 0 has
+ * yet to tell, the others have heard. One that is lost only now is a finding as well, and @ret_lost
+ * what was said of it; else that is NULL.
  */
 int verdict_share(struct world_run *w, struct report *r, const char **ret_lost,
 		  struct err *e) MUST_CHECK;
+/* Rank 0's, with all written. Who has gone meanwhile does not hear it. */
+void verdict_tell(struct world_run *w, const struct verdict *v);
 /*
  * world_start() failed with @e because others did not come: a word on the cluster, and no error
  * any more. @silent: nobody reads this rank's report.

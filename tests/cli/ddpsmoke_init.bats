@@ -34,6 +34,32 @@ alone() { # RANK ARGS...
     [[ $stderr == *"warning: port $PORT is taken here by python3 (pid $HOLDER): these ranks meet at port "*", and a job would not begin"*"-> export MASTER_PORT=\$(portcheck --free)   # the same for all ranks"* ]]
 }
 
+both() { # OUT-OF-0 ARGS...: CODES, and what rank 1 says in $stderr
+    local port own=0 other=0
+    port=$(free_port)
+    "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$port" --rank 1 --world-size 2 --steps 40 --samples 512 "${@:2}" \
+        >"$BATS_TEST_TMPDIR/1" 2>&1 3>&- &
+    "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$port" --rank 0 --world-size 2 --steps 40 --samples 512 "${@:2}" \
+        >"$1" 2>"$BATS_TEST_TMPDIR/0.err" 3>&- || own=$?
+    wait $! || other=$?
+    CODES="$own $other"
+    stderr=$(<"$BATS_TEST_TMPDIR/1")
+}
+
+@test "--init: all end with rank 0's exit code, whatever made it" {
+    local out=$BATS_TEST_TMPDIR/0
+    both "$out"
+    [[ $CODES == "0 0" && -z $stderr ]] || { echo "$CODES: $stderr"; false; }
+    both "$out" --fault 1:flip
+    [[ $CODES == "1 1" && $stderr == *"has the report: "*" failed" ]] || { echo "$CODES: $stderr"; false; }
+    both "$out" --strict --fault 0:pause
+    [[ $CODES == "1 1" && $stderr == *"has the report: --strict, and 1 warning" ]] || { echo "$CODES: $stderr"; false; }
+    both /dev/full
+    [[ $CODES == "3 3" && $stderr == *"rank 0 ("*"): cannot write to stdout: No space left on device"* ]] || { echo "$CODES: $stderr"; false; }
+    both "$out" --plot /dev/full # before it has met anybody
+    [[ $CODES == "3 1" && $stderr == *"does not take part: /dev/full is not a regular file"*" - mend that there"* ]] || { echo "$CODES: $stderr"; false; }
+}
+
 kept_by() { KEEPER=$(pgrep -o -P "$1"); } # the rendezvous, a process of rank 0's own
 gone() { ! ps -o stat= -p "$1" | grep -q '^[^Z]'; }
 
