@@ -34,12 +34,12 @@ alone() { # RANK ARGS...
     [[ $stderr == *"warning: port $PORT is taken here by python3 (pid $HOLDER): these ranks meet at port "*", and a job would not begin"*"-> export MASTER_PORT=\$(portcheck --free)   # the same for all ranks"* ]]
 }
 
-both() { # OUT-OF-0 ARGS...: CODES, and what rank 1 says in $stderr
-    local port own=0 other=0
-    port=$(free_port)
-    "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$port" --rank 1 --world-size 2 --steps 40 --samples 512 "${@:2}" \
+both() { # FILE-OF-0 ARGS...: CODES, and what rank 1 says in $stderr
+    local door own=0 other=0
+    door=$(free_port)
+    "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$door" --rank 1 --world-size 2 --steps 40 --samples 512 "${@:2}" \
         >"$BATS_TEST_TMPDIR/1" 2>&1 3>&- &
-    "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$port" --rank 0 --world-size 2 --steps 40 --samples 512 "${@:2}" \
+    "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$door" --rank 0 --world-size 2 --steps 40 --samples 512 "${@:2}" \
         >"$1" 2>"$BATS_TEST_TMPDIR/0.err" 3>&- || own=$?
     wait $! || other=$?
     CODES="$own $other"

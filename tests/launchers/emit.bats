@@ -27,7 +27,7 @@ PY
 started() { # LAUNCHER RANKS: what is printed for it starts so many, which reach each other
     "$BIN/ddpsmoke" --device cpu --samples 256 --np "$2" --emit "$1" >how 2>/dev/null
     # its interpreter may be gone since
-    if [[ ! -x $VENV/$1 ]] || ! "$VENV/python3" -c 'import torch' 2>/dev/null; then
+    if ! [[ -x $VENV/$1 ]] || ! "$VENV/python3" -c 'import torch' 2>/dev/null; then
         skip "no $1 in ${VENV%/bin} (scripts/check-launchers gets it)"
     fi
     PATH=$VENV:$PATH OMP_NUM_THREADS=1 run timeout 120 bash how
