@@ -222,13 +222,21 @@ static double wait_s(const struct run *x, double *ret_part)
 	return isfinite(least) ? least : 0;
 }
 
+/* An MPI waits busily. Hosts may be containers of one machine, so that all ranks together have its
+ * processors: with fewer of them than ranks it waits for its own kind, not for a network. */
+static bool may_spin(const struct run *x)
+{
+	return starts_with(x->w->backend, "mpi") &&
+	       x->w->size > x->res->history.last.words[0].processors;
+}
+
 /* A small model waits most of its time, on a healthy network, too: so far it may. */
 static bool crawls(const struct run *x, double rate)
 {
 	double part, wait = wait_s(x, &part);
 
-	return x->w->hosts > 1 && x->alone && part > 0.9 && efficiency(x, rate) < 0.05 &&
-	       wait > may_wait_s(x);
+	return x->w->hosts > 1 && x->alone && !may_spin(x) && part > 0.9 &&
+	       efficiency(x, rate) < 0.05 && wait > may_wait_s(x);
 }
 
 static const char *all_hosts(const struct run *x)
