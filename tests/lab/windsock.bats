@@ -130,45 +130,6 @@ times=${REPEAT:-3}
         printf '#!/bin/sh\ncase "$*" in *--hosts*) exit 3 ;; esac\nexec "%s" "$@"\n' "$BIN/$name" >"own/$name"
         chmod +x "own/$name"
     done
-    run --separate-stderr on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" "$PWD/own/windsock" \
-        --hosts node0,node1,node2,node3 --deadline 4s --json
-    on 2 ip link set eth0 up
-    [ "$status" = 1 ]
-    valid
-    [ "$(jq -r '.data.causes[0] | "\(.stage) \(.subject)"' <<<"$output")" = "reach node2" ]
-    [[ $(jq -r '.data.causes[0].message' <<<"$output") == *"after the collectives failed; before them it was well"* ]]
-    [ "$(jq -r '.data.exclude' <<<"$output")" = node2 ]
-    [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node1,node3 ]
-    [[ $(jq -r '.findings[] | select(.check == "stage.training").message' <<<"$output") == "not reached because reach failed: node2 "* ]]
-}
-
-@test "two nodes of one name: said first, whatever else their names do" {
-    on 2 hostname node1
-    run -0 --separate-stderr windsock --hosts lab --quick --json
-    on 2 hostname node2
-    valid
-    [ "$(jq -r '.data.causes[0] | "\(.stage) \(.check) \(.hosts[0])"' <<<"$output")" = "hosts drift.hostname node2" ]
-    # the nodes of a lab have one kernel
-    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "windsock --rsh '$WINDSOCK_RSH' --hosts 'node[0-1,3]' "* ]]
-}
-
-@test "a budget is kept, and what was left out is said" {
-    begin=${EPOCHREALTIME/./}
-    run -0 --separate-stderr windsock --hosts lab --budget 3s --json
-    ((${EPOCHREALTIME/./} - begin < 12000000)) # a busy machine is slow to begin and to end
-    valid
-    [[ $(jq -r '.findings[] | select(.check == "stage.training").message' <<<"$output") == "left out: it takes about"* ]]
-    # what takes less and comes first is not left out for what comes later
-    jq -e '.data.left_out | index("reach", "paths") == null or index("collectives")' <<<"$output"
-}
-
-@test "no way was tested and data was moved: that is what the verdict says" {
-    mkdir own
-    for name in windsock ifprobe ncclbench ddpsmoke; do ln -s "$BIN/$name" own/; done
-    printf '#!/bin/sh\nexit 3\n' | tee own/portcheck >own/ifprobe.sh # which comes to nothing
-    rm own/ifprobe
-    mv own/ifprobe.sh own/ifprobe
-    chmod +x own/portcheck own/ifprobe
     run --separate-stderr on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" "$PWD/own/windsock" --hosts lab --json
     [[ $(jq -r .data.covers <<<"$output") == "4 of 4 hosts, with collectives and training; who reaches whom was not tested" ]]
 }
