@@ -114,7 +114,12 @@ ranks_of() { # LAUNCHER LOCALS ADDRESSES HOSTS CMD...
     local two=(mpirun.mpich -launcher ssh -launcher-exec "$KEYS/ssh" -iface eth0)
     ranks_of MPICH '[01] of 2' '10\.77\.0\.[12]' 'node0 node0 node1 node1' \
         "${two[@]}" -hosts node0:2,node1:2 -n 4 -genv MASTER_ADDR node0
-    run --separate-stderr on 0 timeout 40 "${two[@]}" -hosts node0:1,node1:1 -n 2 "$P" -- who
+    # On a busy machine this mpirun of two ranks that end at once may end by SIGPIPE itself, writing to
+    # its own helpers that are gone, with all that they said.
+    for _ in {1..10}; do
+        run --separate-stderr on 0 timeout 40 "${two[@]}" -hosts node0:1,node1:1 -n 2 "$P" -- who
+        [ "$status" = 141 ] || break
+    done
     echo "$status: $stderr"
     [ "$status" -ne 0 ]
     [[ $stderr == *"-genv MASTER_ADDR"* ]]
