@@ -20,12 +20,18 @@ bool wall_node_has(const struct wall_node *n, const char *label)
 	return is_among(label, n->labels.v, n->labels.n);
 }
 
+const char *wall_tail(const char *id)
+{
+	const char *slash = strrchr(id, '/');
+
+	return slash ? slash + 1 : id;
+}
+
 const char *wall_label_word(const char *label)
 {
-	const char *colon = strchr(label, ':'), *word = colon ? colon + 1 : label;
-	const char *slash = strrchr(word, '/');
+	const char *colon = strchr(label, ':');
 
-	return slash ? slash + 1 : word;
+	return wall_tail(colon ? colon + 1 : label);
 }
 
 bool walls_are_of(struct walls *w, enum walls_cloud cloud)
@@ -48,9 +54,7 @@ const char *walls_word(struct walls *w, const char *s)
 
 const char *walls_tail(struct walls *w, const char *s)
 {
-	const char *slash = s ? strrchr(s, '/') : NULL;
-
-	return walls_word(w, slash ? slash + 1 : s);
+	return walls_word(w, s ? wall_tail(s) : NULL);
 }
 
 const char *walls_part(struct walls *w, const char *path, const char *key)

@@ -11,7 +11,8 @@ bool walls_read_azure(struct walls *w, const cJSON *o);
 bool walls_are_of(struct walls *w, enum walls_cloud cloud);
 /* Google's network by its id, and what is so of all of them. */
 void walls_name_gcp(struct walls *w, struct wall *wall);
-/* Text that may stand in a command, or NULL: letters, digits and what names and ranges have. */
+/* A copy, or NULL: too long, with control characters, or as an option begins. A command has it
+ * quoted. */
 const char *walls_word(struct walls *w, const char *s);
 /* The last part of a path or an address: ".../networks/default" -> "default". */
 const char *walls_tail(struct walls *w, const char *s);

@@ -64,11 +64,14 @@ static bool is_first(const struct walls_training *t, const struct wall_case *c)
 
 static void say_fixes(const struct walls_training *t, const struct wall_case *c, struct finding *f)
 {
-	str_list lines = walls_mend(t, c->view.wall, c->view.is_egress, f->a);
+	str_list lines;
 
-	if (!is_first(t, c))
+	if (!is_first(t, c)) {
 		finding_fix(f, "- the rule above lets this pass, too");
-	for (size_t i = 0; i < lines.n && is_first(t, c); i++)
+		return;
+	}
+	lines = walls_mend(t, c->view.wall, c->view.is_egress, f->a);
+	for (size_t i = 0; i < lines.n; i++)
 		finding_fix(f, "%s", lines.v[i]);
 }
 

@@ -9,7 +9,7 @@ static void say_undescribed(const struct walls_training *t, const struct wall_cl
 {
 	struct finding *f = report_find(r, "cloud.ingress", c->node->name);
 	const struct wall *wall = wall_find(t->w, c->doubt_id);
-	const char *id = c->doubt_id, *name = strrchr(id, '/') ? strrchr(id, '/') + 1 : id;
+	const char *id = c->doubt_id, *name = wall_tail(id);
 
 	if (t->w->cloud == WALLS_GCP) {
 		finding_set(f, ST_SKIP,
@@ -37,7 +37,7 @@ static void say_subnet(const struct wall_class *c, struct report *r)
 		    "cannot be judged: whether its subnet %s has a security group is in no "
 		    "document: without one, and "
 		    "without its own, everything passes",
-		    strrchr(c->doubt_id, '/') ? strrchr(c->doubt_id, '/') + 1 : c->doubt_id);
+		    wall_tail(c->doubt_id));
 	finding_fix(f, "az network vnet list --output json   # and its document, too");
 	report_add(r, f);
 }

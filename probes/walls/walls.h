@@ -102,6 +102,8 @@ const struct wall *wall_find(const struct walls *w, const char *id);
 /* Does any document say which group its subnet has, or that it has none? Google's have no such. */
 bool walls_knows_subnet(const struct walls *w, const struct wall_node *n);
 bool wall_node_has(const struct wall_node *n, const char *label);
+/* What stands behind the last slash: ".../networks/train" -> "train". */
+const char *wall_tail(const char *id);
 /* "tag:gpu" -> "gpu", "asg:/subscriptions/.../gpus" -> "gpus" */
 const char *wall_label_word(const char *label);
 
