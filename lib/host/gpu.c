@@ -44,8 +44,9 @@ void gpu_read(struct arena *a, gpu_list *ret)
 
 		if (class >> 8 != 0x03 && class != CLASS_ACCELERATOR)
 			continue;
-		if (!is_gpu(pci, sysroot_int(a, 0, PCI "/vendor", pci), class, &vendor))
-			continue;
+		if (!is_gpu(pci, sysroot_int(a, 0, PCI "/vendor", pci), class, &vendor) ||
+		    sysroot_exists(PCI "/physfn", pci))
+			continue; /* a part of one (SR-IOV) is for a virtual machine */
 		g = LIST_ADD(a, ret);
 		g->pci = pci;
 		g->vendor = vendor;

@@ -87,6 +87,18 @@ static void work(int to, void *arg)
 	/* no shutdown: on a sick GPU it may hang, and this process ends anyway */
 }
 
+/* It counts those, too, that this process may not open. */
+static void take_gpu(struct reading *reading, const void *record)
+{
+	struct nvml_gpu g;
+
+	memcpy(&g, record, sizeof(g));
+	if (g.error == NVML_NO_PERMISSION)
+		reading->to->closed++;
+	else
+		*LIST_ADD(reading->a, &reading->to->gpus) = g;
+}
+
 static void take(void *arg, const void *record, size_t n)
 {
 	struct reading *reading = arg;
@@ -95,7 +107,7 @@ static void take(void *arg, const void *record, size_t n)
 
 	if (reading->begun) {
 		if (n == sizeof(struct nvml_gpu))
-			memcpy(LIST_ADD(reading->a, &to->gpus), record, n);
+			take_gpu(reading, record);
 		return;
 	}
 	if (n != sizeof(s))
@@ -133,7 +145,7 @@ void nvml_read(struct arena *a, uint64_t deadline_ns, struct nvml *ret)
 	if (!nvml_load(&reading.api))
 		return;
 	end = aside_run(&aside);
-	ret->stuck_at = reading.begun ? (int)ret->gpus.n : -1;
+	ret->stuck_at = reading.begun ? (int)ret->gpus.n + ret->closed : -1;
 	if (reading.begun && ret->error)
 		ret->answer = NVML_REFUSED;
 	else if (end == ASIDE_DONE && reading.begun)

@@ -14,6 +14,7 @@ enum { NVML_LINKS = 36, NVML_PROCESSES = 16 };
 /* nvmlReturn_t, as far as it means something to people. */
 enum {
 	NVML_OK = 0,
+	NVML_NO_PERMISSION = 4,
 	NVML_NOT_LOADED = 9,
 	NVML_GPU_LOST = 15,
 	NVML_RESET_REQUIRED = 16,
@@ -89,8 +90,9 @@ struct nvml {
 	int error;
 	char error_text[96];
 	char driver[96], library[96];
-	int cuda; /* 13000: the newest that this driver serves */
-	int count;
+	int cuda;     /* 13000: the newest that this driver serves */
+	int count;    /* closed ones, too */
+	int closed;   /* may not be opened from here, and are in no list: somebody else's */
 	int stuck_at; /* the GPU about which it went silent; -1: at its start */
 	LIST(struct nvml_gpu) gpus;
 };

@@ -124,26 +124,35 @@ static void broken(struct gpu_view *v)
 	}
 }
 
+static int usable(const struct gpu_view *v)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < v->nvml.gpus.n; i++)
+		n += !v->nvml.gpus.v[i].error;
+	return n;
+}
+
 static bool is_listed(const struct gpu_view *v, const char *pci)
 {
 	for (size_t i = 0; i < v->nvml.gpus.n; i++)
-		if (streq(v->nvml.gpus.v[i].pci, pci) || v->nvml.gpus.v[i].error)
-			return true; /* one that cannot be opened has no address */
+		if (streq(v->nvml.gpus.v[i].pci, pci))
+			return true;
 	return false;
 }
 
+/* One that could not be opened has no address: it is one of those that are not listed. */
 static const char *unlisted(struct gpu_view *v, size_t *ret_n)
 {
+	size_t n = 0, nameless = (size_t)(v->nvml.count - usable(v));
 	struct text t;
 
-	*ret_n = 0;
 	text_init(&t, v->a);
 	for (size_t i = 0; i < v->pci.n; i++)
-		if (v->pci.v[i].vendor == GPU_NVIDIA && !is_listed(v, v->pci.v[i].pci)) {
-			text_addf(&t, "%s%s", t.n ? ", " : "", v->pci.v[i].pci);
-			++*ret_n;
-		}
-	return t.s;
+		if (gpu_is_for_cuda(v, &v->pci.v[i]) && !is_listed(v, v->pci.v[i].pci))
+			text_addf(&t, "%s%s", n++ ? ", " : "", v->pci.v[i].pci);
+	*ret_n = n > nameless ? n - nameless : 0;
+	return nameless ? arena_printf(v->a, "%zu of %s", *ret_n, t.s) : t.s;
 }
 
 /* What Slurm gave this job on this host. */
@@ -178,7 +187,7 @@ static const char *why_fewer(const struct gpu_view *v, int want)
 	for (size_t i = 0; i < v->nvml.gpus.n; i++)
 		if (v->nvml.gpus.v[i].mig == 1)
 			return "Slurm counts the parts of one in MIG mode";
-	return is_bound(v->nvml.count, want) ? "this task has its own of them" : NULL;
+	return is_bound(usable(v), want) ? "this task has its own of them" : NULL;
 }
 
 static void fewer(struct gpu_view *v, struct finding *f, int want)
@@ -186,44 +195,63 @@ static void fewer(struct gpu_view *v, struct finding *f, int want)
 	const char *why = why_fewer(v, want);
 
 	finding_set(f, why ? ST_INFO : ST_FAIL, "%d can be used, %d were given to this job%s%s",
-		    v->nvml.count, want, why ? ": " : "", why ?: "");
+		    usable(v), want, why ? ": " : "", why ?: "");
 	if (why)
 		return;
 	finding_expect(f, "%d", want);
 	finding_fix(f, "dmesg | grep -e Xid -e 'fallen off the bus'   # then reboot the node");
 }
 
+/* Of all that its host has it has some, as whoever shares them out wants it. */
+static void a_share(struct gpu_view *v, struct finding *f, int have)
+{
+	bool none = !have && streq(v->confined, "Slurm job"); /* it did not ask for them */
+
+	finding_set(f, none ? ST_WARN : ST_INFO, "%d of the host's %zu are here in this %s", have,
+		    v->for_cuda, v->confined);
+	if (none)
+		finding_fix(f, "salloc --gpus-per-node=%zu ...   # or sbatch, srun", v->for_cuda);
+}
+
+static void lost(struct gpu_view *v, struct finding *f, const char *which, int have)
+{
+	finding_set(f, ST_FAIL, "the driver has lost %s: %d of %zu can be used", which, have,
+		    v->for_cuda);
+	finding_expect(f, "%zu", v->for_cuda);
+	finding_fix(f, "dmesg | grep -e Xid -e NVRM   # then reboot; replace it if it stays away");
+}
+
+static void may_not(struct gpu_view *v, struct finding *f, int have)
+{
+	finding_set(f, ST_WARN, "%d of %d can be used: %d may not be opened from here", have,
+		    v->nvml.count, v->nvml.closed);
+	finding_expect(f, "all of them");
+	finding_fix(f, "ls -l /dev/nvidia[0-9]*   # who may; or a control group's DeviceAllow");
+}
+
 static void count(struct gpu_view *v)
 {
 	size_t missing;
 	const char *which = unlisted(v, &missing);
-	int want = promised(), have = v->nvml.count;
+	int want = promised(), have = usable(v);
 	struct finding *f;
-	bool none;
 
 	if (v->nvml.answer != NVML_FINE)
 		return;
 	f = gpu_note(v, "gpu.count", "GPUs");
 	finding_value(f, have, NULL);
-	if (want > have) {
+	if (want > have)
 		fewer(v, f, want);
-	} else if (missing && !v->confined) {
-		finding_set(f, ST_FAIL, "the driver has lost %s: %d of %zu can be used", which,
-			    have, v->nvidia);
-		finding_expect(f, "%zu", v->nvidia);
-		finding_fix(
-			f,
-			"dmesg | grep -e Xid -e NVRM   # then reboot; replace it if it stays away");
-	} else if (missing) {
-		none = !have && streq(v->confined, "Slurm job"); /* it did not ask for them */
-		finding_set(f, none ? ST_WARN : ST_INFO, "%d of the host's %zu are here in this %s",
-			    have, v->nvidia, v->confined);
-		if (none)
-			finding_fix(f, "salloc --gpus-per-node=%zu ...   # or sbatch, srun",
-				    v->nvidia);
-	} else {
+	else if (missing && !v->confined)
+		lost(v, f, which, have);
+	else if (missing || (v->nvml.closed && v->confined))
+		a_share(v, f, have);
+	else if (v->nvml.closed)
+		may_not(v, f, have);
+	else if (have < v->nvml.count) /* gpu.answer has failed */
+		finding_set(f, ST_INFO, "%d of %d can be used", have, v->nvml.count);
+	else
 		finding_set(f, ST_PASS, "%d can be used", have);
-	}
 }
 
 void gpu_answer(struct gpu_view *v)

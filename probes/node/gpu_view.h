@@ -13,8 +13,9 @@
 struct gpu_view {
 	const struct node_look *look;
 	struct arena *a;
-	gpu_list pci; /* GPUs of all vendors */
-	size_t nvidia;
+	gpu_list pci;	 /* GPUs of all vendors */
+	size_t nvidia;	 /* of these NVIDIA's */
+	size_t for_cuda; /* of those, as gpu_is_for_cuda() has it */
 	rdma_list rdma;
 	struct nvml nvml;
 	cJSON *data;	      /* data.host; NULL: nobody reads it */
@@ -26,6 +27,9 @@ struct gpu_view {
 struct finding *gpu_note(struct gpu_view *v, const char *check, const char *subject);
 /* What a job needs is not on this host. In a container others are to decide what it is given. */
 void gpu_absent(struct gpu_view *v, const char *what);
+/* Its driver has it, or none has it though that drives others of its kind. Who bound another driver
+ * (for a virtual machine), or left an old card without, misses nothing. */
+bool gpu_is_for_cuda(const struct gpu_view *v, const struct gpu *g);
 /* "GPU 3 (0000:3b:00.0)" */
 const char *gpu_subject(struct gpu_view *v, const struct nvml_gpu *g);
 /* "8 GPUs" */

@@ -66,29 +66,78 @@ const char *gpu_usual(struct gpu_view *v, gpu_trait *trait, size_t *ret_n)
 	return NULL;
 }
 
-static void judge_driver(struct finding *f, size_t n, size_t driven, const char *other)
+static bool is_driven(const struct gpu *g) { return g->driver && streq(g->driver, "nvidia"); }
+
+bool gpu_is_for_cuda(const struct gpu_view *v, const struct gpu *g)
 {
-	if (driven == n && (!sysroot_is_real() || access("/dev/nvidiactl", F_OK) == 0)) {
-		finding_set(f, ST_PASS, "driven by nvidia");
-	} else if (driven == n) {
+	if (g->vendor != GPU_NVIDIA || g->driver)
+		return g->vendor == GPU_NVIDIA && is_driven(g);
+	for (size_t i = 0; i < v->pci.n; i++)
+		if (is_driven(&v->pci.v[i]) && v->pci.v[i].device_id == g->device_id)
+			return true;
+	return false;
+}
+
+struct drivers { /* of NVIDIA's GPUs */
+	size_t nvidia, other;
+	const char *name; /* another's */
+};
+
+static const char *bound(struct arena *a, const struct drivers *d)
+{
+	return arena_printf(a, "bound to %s%s", d->name,
+			    streq(d->name, "vfio-pci") ? " (lent to a virtual machine?)" : "");
+}
+
+static void none_driven(struct gpu_view *v, struct finding *f, const struct drivers *d)
+{
+	finding_set(f, ST_WARN, "%zu without the nvidia driver%s%s: CUDA cannot use %s", v->nvidia,
+		    d->other ? ", " : "", d->other ? bound(v->a, d) : "",
+		    v->nvidia == 1 ? "it" : "them");
+	finding_expect(f, "the nvidia driver");
+	if (d->other && streq(d->name, "vfio-pci"))
+		finding_fix(f, "- look in that machine; here they come back when it gives them up");
+	else
+		finding_fix(f, "sudo modprobe nvidia   # install NVIDIA's driver first if that "
+			       "fails");
+}
+
+/* Whoever bound some to another driver meant it; those that have none the driver did not take. */
+static void some_driven(struct gpu_view *v, struct finding *f, const struct drivers *d)
+{
+	size_t none = v->nvidia - d->nvidia - d->other;
+
+	if (!none) {
+		finding_set(f, ST_INFO, "%zu driven by nvidia, %zu %s", d->nvidia, d->other,
+			    bound(v->a, d));
+		return;
+	}
+	finding_set(f, ST_WARN, "%zu driven by nvidia, %zu by no driver: CUDA cannot use %s",
+		    d->nvidia, none, none == 1 ? "it" : "them");
+	finding_expect(f, "the nvidia driver");
+	finding_fix(f, "dmesg | grep NVRM   # why not: too old for this driver, or sick");
+}
+
+static void judge_driver(struct gpu_view *v, struct finding *f, const struct drivers *d)
+{
+	if (!d->nvidia) {
+		none_driven(v, f, d);
+	} else if (sysroot_is_real() && access("/dev/nvidiactl", F_OK) != 0) {
 		finding_set(f, ST_WARN, "driven by nvidia, but /dev/nvidiactl is not here");
 		finding_expect(f, "a container that was given the GPUs");
 		finding_fix(f,
 			    "docker run --gpus all ...   # outside a container: nvidia-modprobe");
+	} else if (d->nvidia < v->nvidia) {
+		some_driven(v, f, d);
 	} else {
-		finding_set(f, ST_WARN, "%zu without the nvidia driver%s%s: CUDA cannot use %s",
-			    n - driven, other ? ", bound to " : "", other ? other : "",
-			    n - driven == 1 ? "it" : "them");
-		finding_expect(f, "the nvidia driver");
-		finding_fix(f,
-			    "sudo modprobe nvidia   # install NVIDIA's driver first if that fails");
+		finding_set(f, ST_PASS, "driven by nvidia");
 	}
 }
 
 static void nvidia(struct gpu_view *v)
 {
-	size_t driven = 0;
-	const char *other = NULL, *gpus;
+	struct drivers d = {0};
+	const char *gpus;
 
 	for (size_t i = 0; i < v->pci.n; i++) {
 		const struct gpu *g = &v->pci.v[i];
@@ -96,15 +145,18 @@ static void nvidia(struct gpu_view *v)
 		if (g->vendor != GPU_NVIDIA)
 			continue;
 		v->nvidia++;
-		driven += g->driver && streq(g->driver, "nvidia");
-		if (g->driver && !streq(g->driver, "nvidia"))
-			other = g->driver;
+		v->for_cuda += gpu_is_for_cuda(v, g);
+		d.nvidia += is_driven(g);
+		if (g->driver && !is_driven(g)) {
+			d.other++;
+			d.name = g->driver;
+		}
 	}
 	if (!v->nvidia)
 		return;
 	gpus = arena_printf(v->a, "%zu NVIDIA GPU%s", v->nvidia, v->nvidia == 1 ? "" : "s");
-	judge_driver(gpu_note(v, "gpu.driver", gpus), v->nvidia, driven, other);
-	if (!driven)
+	judge_driver(v, gpu_note(v, "gpu.driver", gpus), &d);
+	if (!d.nvidia)
 		gpu_absent(v, arena_printf(v->a, "%s %s no driver", gpus,
 					   v->nvidia == 1 ? "has" : "have"));
 }

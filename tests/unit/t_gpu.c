@@ -38,6 +38,7 @@ static void t_vendors(void **state)
 		{"0000:29:00.0", "0x038000", "0x8086", GPU_INTEL},
 		{"0000:30:00.0", "0x030000", "0x1a03", -1}, /* the BMC's */
 		{"0000:31:00.0", "junk", "0x10de", -1},
+		{"0000:32:00.0", "0x030200", "0x10de vf=1", -1}, /* a guest's part */
 	};
 
 	char lines[2048] = "";

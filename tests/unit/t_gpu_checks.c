@@ -56,6 +56,10 @@ static const struct gpu_row rows[] = {
 	 "000.7 of the NVLink fabric, 7 others in", NULL},
 	{"3 open 15\n", "gpu.answer", "GPU 3", ST_FAIL, "GPU is lost", "reboot"},
 	{"gpus 7\n", "gpu.count", NULL, ST_FAIL, "lost 0000:db:00.0: 7 of 8", NULL},
+	{"3 open 4\n", "gpu.count", NULL, ST_WARN, "7 of 8 can be used: 1 may not be opened",
+	 "ls -l /dev/nvidia"},
+	{"gpus 7\n3 open 4\n", "gpu.count", NULL, ST_FAIL, "lost 1 of 0000:5d:00.0, 0000:db:00.0",
+	 NULL},
 	{"init 18\n", "gpu.nvml", NULL, ST_FAIL, "another version than the driver", "rmmod"},
 	{"init 9\n", "gpu.nvml", NULL, ST_WARN, "no driver loaded", "sudo modprobe nvidia"},
 	{"init 999\n", "gpu.nvml", NULL, ST_FAIL, "does not start", NULL},
@@ -156,6 +160,12 @@ static void t_shares(void **state)
 	gpu_run(&w);
 	assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, ST_INFO);
 	assert_non_null(strstr(gpu_found(&w, "gpu.count", NULL)->message, "2 of the host's 8"));
+	gpu_says(&w, gpu_healthy, "3 open 4\n4 open 4\n"); /* NVML counts others', too */
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, ST_INFO);
+	assert_non_null(strstr(gpu_found(&w, "gpu.count", NULL)->message, "6 of the host's 8"));
+	assert_null(gpu_found(&w, "gpu.answer", NULL));
+	gpu_says(&w, gpu_healthy, "gpus 2\n");
 	assert_int_equal(setenv("SLURM_GPUS_ON_NODE", "4", 1), 0);
 	gpu_run(&w);
 	assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, ST_FAIL);
@@ -167,6 +177,41 @@ static void t_shares(void **state)
 	assert_string_equal(gpu_found(&w, "gpu.count", NULL)->fix.v[0],
 			    "salloc --gpus-per-node=8 ...   # or sbatch, srun");
 	gpu_done(&w);
+}
+
+/* Their cards, whose driver has which: lost is only what the driver of the others had, or had to
+ * have. */
+static void t_drivers(void **state)
+{
+	static const struct {
+		const char *second;
+		enum status driver, count;
+		const char *words;
+	} cases[] = {
+		{"device=0x2330 driver=nvidia", ST_PASS, ST_FAIL, "driven by nvidia"},
+		{"device=0x2330 driver=vfio-pci", ST_INFO, ST_PASS,
+		 "1 bound to vfio-pci (lent to a virtual machine?)"},
+		{"device=0x128b driver=nouveau", ST_INFO, ST_PASS, "1 bound to nouveau"},
+		{"device=0x128b", ST_WARN, ST_PASS, "1 by no driver"}, /* too old for it */
+		{"device=0x2330", ST_WARN, ST_FAIL, "1 by no driver"}, /* it did not start */
+	};
+	static const char card[] = "pci pci0000:00/0000:%s:00.0 class=0x030200 vendor=0x10de %s\n";
+	struct gpu_world w;
+	char lines[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int n = snprintf(lines, sizeof(lines), card, "18", "device=0x2330 driver=nvidia");
+
+		(void)snprintf(lines + n, sizeof(lines) - (size_t)n, card, "2a", cases[i].second);
+		gpu_make(&w, lines);
+		gpu_says(&w, gpu_healthy, "gpus 1\n");
+		gpu_run(&w);
+		gpu_expect(&w, &(struct gpu_row){NULL, "gpu.driver", "2 NVIDIA GPUs",
+						 cases[i].driver, cases[i].words, NULL});
+		assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, cases[i].count);
+		gpu_done(&w);
+	}
 }
 
 /* Slurm's number is that of the node's tasks together, and MIG's parts are in it. */
@@ -308,6 +353,7 @@ int main(void)
 		cmocka_unit_test(t_each_fires),
 		cmocka_unit_test(t_unknown),
 		cmocka_unit_test(t_shares),
+		cmocka_unit_test(t_drivers),
 		cmocka_unit_test(t_share_of_a_task),
 		cmocka_unit_test(t_services),
 		cmocka_unit_test(t_data),
