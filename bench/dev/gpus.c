@@ -1,53 +1,14 @@
 #include "bench/dev/gpus.h"
 
-#include "lib/core/aside.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "lib/host/cuda.h"
 #include "lib/host/gpu.h"
 
 #include <dlfcn.h>
 
 static const char driver[] = "libcuda.so.1";
 static const uint64_t START_NS = 60 * NS_PER_S; /* many GPUs that nobody keeps awake take long */
-enum { CUDA_STUB = 34, CUDA_NO_DEVICE = 100 };	/* CUresult: cuda.h is not everywhere */
-
-struct answer { /* travels out of the child as it is */
-	int n;
-	bool has_driver, is_sick;
-	char text[160]; /* of a sick one */
-};
-typedef int cu_init(unsigned flags);
-typedef int cu_count(int *n);
-typedef int cu_text(int code, const char **text);
-
-static void *symbol(void *so, const char *name) { return so ? dlsym(so, name) : NULL; }
-
-static void ask(struct answer *r)
-{
-	void *so = dlopen(driver, RTLD_LAZY | RTLD_LOCAL);
-	const char *text = NULL;
-	cu_count *count;
-	cu_init *init;
-	cu_text *say;
-	int code;
-
-	*r = (struct answer){.has_driver = so};
-	*(void **)&init = symbol(so, "cuInit");
-	*(void **)&count = symbol(so, "cuDeviceGetCount");
-	*(void **)&say = symbol(so, "cuGetErrorString");
-	if (!so || !init || !count)
-		return;
-	code = init(0);
-	if (!code)
-		code = count(&r->n);
-	if (!code || code == CUDA_NO_DEVICE || code == CUDA_STUB)
-		return;
-	r->n = 0;
-	r->is_sick = true;
-	if (!say || say(code, &text) || !text)
-		text = "no reason given";
-	(void)snprintf(r->text, sizeof(r->text), "%s (CUDA error %d)", text, code);
-}
 
 static void note_nvidia(bool has_driver, const char *pci, const char *visible, struct arena *a,
 			struct gpus *ret)
@@ -91,7 +52,7 @@ static void note_cards(bool has_driver, struct arena *a, struct gpus *ret)
 	}
 }
 
-static int judge(const struct answer *r, struct arena *a, struct gpus *ret, struct err *e)
+static int judge(const struct cuda_answer *r, struct arena *a, struct gpus *ret, struct err *e)
 {
 	*ret = (struct gpus){.n = r->n};
 	if (r->is_sick) {
@@ -106,49 +67,30 @@ static int judge(const struct answer *r, struct arena *a, struct gpus *ret, stru
 
 int gpus_look(struct arena *a, struct gpus *ret, struct err *e)
 {
-	struct answer r;
+	struct cuda_answer r;
 
-	ask(&r);
+	cuda_ask(NULL, &r);
 	return judge(&r, a, ret, e);
-}
-
-/* --- in a child ------------------------------------------------------------------------- */
-
-static void work(int to, void *arg UNUSED)
-{
-	struct answer r;
-
-	ask(&r);
-	aside_say(to, &r, sizeof(r));
-}
-
-static void take(void *arg, const void *record, size_t n)
-{
-	if (n == sizeof(struct answer))
-		memcpy(arg, record, n);
 }
 
 int gpus_look_aside(uint64_t deadline_ns, struct arena *a, struct gpus *ret, struct err *e)
 {
-	struct answer r = {.is_sick = true, .text = "it ended the process that asked it"};
-	const struct aside s = {.work = work,
-				.take = take,
-				.arg = &r,
-				.deadline_ns = deadline_ns > START_NS ? deadline_ns : START_NS};
+	uint64_t patience_ns = deadline_ns > START_NS ? deadline_ns : START_NS;
+	struct cuda_answer r;
 	void *so = dlopen(driver, RTLD_LAZY | RTLD_LOCAL);
 	struct unit_buf time;
 
 	if (!so)
-		return judge(&(struct answer){0}, a, ret, e);
+		return judge(&(struct cuda_answer){0}, a, ret, e);
 	(void)dlclose(so);
-	switch (aside_run(&s)) {
+	switch (cuda_ask_aside(NULL, patience_ns, &r)) {
 	case ASIDE_INTERRUPTED:
 		return interrupt_err(e);
 	case ASIDE_NONE:
 		return err_sys(e, "cannot ask the NVIDIA driver");
 	case ASIDE_SILENT:
 		(void)snprintf(r.text, sizeof(r.text), "no answer within %s",
-			       format_duration(&time, s.deadline_ns));
+			       format_duration(&time, patience_ns));
 		break;
 	default:
 		break;

@@ -1,4 +1,6 @@
 /* NVLinks of each GPU against its peers, and the fabric that NVSwitches make of them. */
+#include "lib/host/cuda.h"
+#include "lib/host/sysroot.h"
 #include "probes/node/gpu_view.h"
 
 static size_t active(const struct nvml_gpu *g)
@@ -97,6 +99,61 @@ static void fix_fabric(struct finding *f)
 		"nvidia-smi -q | grep -A 9 Fabric");
 }
 
+static bool is_unregistered(const struct nvml_gpu *g)
+{
+	return g->fabric.state == NVML_FABRIC_NOT_STARTED ||
+	       g->fabric.state == NVML_FABRIC_IN_PROGRESS;
+}
+
+/* A part of a board that was lent alone is "in progress" for ever, and needs no fabric. */
+static void works_without(const struct gpu_view *v, struct finding *f)
+{
+	bool alone = v->nvml.gpus.n == 1;
+
+	finding_set(f, alone ? ST_INFO : ST_WARN,
+		    "is not registered with the NVLink fabric, as NVML has it, but CUDA works on "
+		    "it%s",
+		    alone ? "" : ": not all of its NVLinks may be of use");
+	if (alone)
+		f->fix.n = 0;
+}
+
+/* Below a sysroot only WINDSOCK_CUDA is asked, and once for all GPUs. */
+static const struct cuda_answer *cuda_answer(struct gpu_view *v)
+{
+	const char *set = getenv("WINDSOCK_CUDA");
+	bool named = set && *set;
+
+	if (v->cuda)
+		return v->cuda;
+	v->cuda = arena_alloc(v->a, sizeof(*v->cuda));
+	*v->cuda = (struct cuda_answer){0};
+	if (named || sysroot_is_real())
+		(void)cuda_ask_aside(named ? set : NULL, v->look->cap_ns, v->cuda);
+	return v->cuda;
+}
+
+/* What CUDA makes of it decides; where it does not say, whether there is anything to link with. */
+static void unregistered(struct gpu_view *v, const struct nvml_gpu *g, struct finding *f)
+{
+	const struct cuda_answer *cuda = cuda_answer(v);
+	const char *is =
+		g->fabric.state == NVML_FABRIC_NOT_STARTED ? "not registered" : "still registering";
+
+	if (cuda->n)
+		works_without(v, f);
+	else if (cuda->error == CUDA_NOT_READY || v->nvml.gpus.n > 1)
+		finding_set(f, ST_FAIL,
+			    "is %s with the NVLink fabric: until it is, CUDA fails with error "
+			    "802 (system not yet initialized)",
+			    is);
+	else
+		finding_set(f, ST_WARN,
+			    "is %s with the NVLink fabric: with error 802 (system not yet "
+			    "initialized) CUDA fails for that",
+			    is);
+}
+
 static bool fabric(struct gpu_view *v, const struct nvml_gpu *g)
 {
 	const struct nvml_fabric *b = &g->fabric;
@@ -108,14 +165,8 @@ static bool fabric(struct gpu_view *v, const struct nvml_gpu *g)
 		return false;
 	f = gpu_note(v, "nvlink.fabric", gpu_subject(v, g));
 	fix_fabric(f);
-	if (b->state == NVML_FABRIC_NOT_STARTED)
-		finding_set(f, ST_FAIL,
-			    "is not registered with the NVLink fabric: CUDA fails with error "
-			    "802 (system not yet initialized)");
-	else if (b->state == NVML_FABRIC_IN_PROGRESS)
-		finding_set(f, ST_FAIL,
-			    "is still registering with the NVLink fabric: until then CUDA "
-			    "fails with error 802 (system not yet initialized)");
+	if (is_unregistered(g))
+		unregistered(v, g, f);
 	else if (b->status > 0)
 		finding_set(f, ST_FAIL, "could not register with the NVLink fabric: %s (%d)",
 			    b->status_text, b->status);
@@ -128,25 +179,17 @@ static bool fabric(struct gpu_view *v, const struct nvml_gpu *g)
 	return true;
 }
 
-/* A part of a board that was lent alone is "in progress" for ever, and needs no fabric. */
 void gpu_links_worked(struct gpu_view *v, const struct nvml_gpu *g)
 {
 	const char *subject = gpu_subject(v, g);
 
-	for (size_t i = 0; i < v->look->t->items.n; i++) {
+	for (size_t i = 0; is_unregistered(g) && i < v->look->t->items.n; i++) {
 		struct finding *f = v->look->t->items.v[i].f;
 
-		if ((g->fabric.state != NVML_FABRIC_NOT_STARTED &&
-		     g->fabric.state != NVML_FABRIC_IN_PROGRESS) ||
-		    f->status != ST_FAIL || !streq(f->check, "nvlink.fabric") ||
-		    !streq(f->subject ? f->subject : "", subject))
-			continue;
-		finding_set(f, v->nvml.gpus.n > 1 ? ST_WARN : ST_INFO,
-			    "is not registered with the NVLink fabric, as NVML has it, but CUDA "
-			    "works on it%s",
-			    v->nvml.gpus.n > 1 ? ": not all of its NVLinks may be of use" : "");
-		if (f->status == ST_INFO)
-			f->fix.n = 0;
+		if ((f->status == ST_FAIL || f->status == ST_WARN) &&
+		    streq(f->check, "nvlink.fabric") &&
+		    streq(f->subject ? f->subject : "", subject))
+			works_without(v, f);
 	}
 }
 

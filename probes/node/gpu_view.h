@@ -10,6 +10,8 @@
 #include "lib/host/rdma.h"
 #include "probes/node/node.h"
 
+struct cuda_answer;
+
 struct gpu_view {
 	const struct node_look *look;
 	struct arena *a;
@@ -18,7 +20,8 @@ struct gpu_view {
 	size_t for_cuda; /* of those, as gpu_is_for_cuda() has it */
 	rdma_list rdma;
 	struct nvml nvml;
-	cJSON *data;	      /* data.host; NULL: nobody reads it */
+	struct cuda_answer *cuda; /* NULL: was not asked */
+	cJSON *data;		  /* data.host; NULL: nobody reads it */
 	cJSON *facts;	      /* data.host.facts: what is compared between hosts; NULL likewise */
 	const char *absent;   /* as node_look's */
 	const char *confined; /* "container", "Slurm job": not all GPUs need be ours; or NULL */

@@ -303,9 +303,21 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     [[ $(said nvlink.fabric) == *'as NVML has it, but CUDA works on it: not all of its NVLinks may be of use'* ]]
     burst 'lost=2' 1 # it failed at its work: NVML may be right
     [ "$(state nvlink.fabric 'GPU 1 '),$(state nvlink.fabric 'GPU 2 ')" = warn,fail ]
+    # a start of CUDA says as much, where no time is for a burst
+    export WINDSOCK_CUDA=$O/fake/burst/libcuda.so.1
+    WINDSOCK_FAKE_BURST=gpus=4 look 0
+    [ "$(state nvlink.fabric 'GPU 1 '),$(state nvlink.fabric 'GPU 2 ')" = warn,warn ]
+    WINDSOCK_FAKE_BURST=init=802 look 1
+    [ "$(state nvlink.fabric 'GPU 1 '),$(state nvlink.fabric 'GPU 2 ')" = fail,fail ]
+    [[ $(said nvlink.fabric) == *'is still registering with the NVLink fabric: until it is, CUDA fails with error 802'* ]]
     # alone, as one that was lent out of a board, it needs none
     says 'gpus 1' '0 fabric 2 0 00000000000000000000000000000000 0 aa'
-    burst 'gpus=1' 1 # seven of that board are gone
+    WINDSOCK_FAKE_BURST=gpus=1 look 1 # seven of that board are gone
+    [ "$(state nvlink.fabric)" = info ]
+    WINDSOCK_FAKE_BURST=init=802 look 1
+    [ "$(state nvlink.fabric)" = fail ]
+    unset WINDSOCK_CUDA
+    burst 'gpus=1' 1
     [ "$(state nvlink.fabric)" = info ]
 }
 

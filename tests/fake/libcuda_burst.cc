@@ -11,7 +11,7 @@
  *	speed, has no free memory, reads only text, says so when a kernel is launched.
  *	Or it leaves one element as it was, swaps two, loses a bit of what is copied from it, gives
  *	memory of the host only to who runs on one processor, or cuBLAS does not know it.
- *	start=8: it takes so many seconds to start; 0: that ends the process.
+ *	start=8: it takes so many seconds to start; 0: that ends the process. init=802: it fails.
  */
 #include <cuda.h>
 /* as the plug-in asks for them: the first form of each */
@@ -53,6 +53,8 @@ OUT CUresult cuInit(unsigned)
 		abort();
 	if (option("start") > 0)
 		sleep(static_cast<unsigned>(option("start")));
+	if (option("init") >= 0)
+		return static_cast<CUresult>(option("init"));
 	return option("gpus") == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 OUT CUresult cuGetErrorString(CUresult r, const char **text)

@@ -44,6 +44,8 @@ static const struct gpu_row rows[] = {
 	 "is not registered", "sudo systemctl restart nvidia-fabricmanager"},
 	{"5 fabric 2 0 00000000000000000000000000000000 0 aa\n", "nvlink.fabric", "GPU 5", ST_FAIL,
 	 "still registering", NULL},
+	{"gpus 1\n0 fabric 2 0 00000000000000000000000000000000 0 aa\n", "nvlink.fabric", "GPU 0",
+	 ST_WARN, "CUDA fails for that", NULL}, /* as far as is known: nobody asked CUDA */
 	{"5 fabric 3 999 00000000000000000000000000000000 0 aa\n", "nvlink.fabric", "GPU 5",
 	 ST_FAIL, "Some error (999)", NULL},
 	{"5 fabric 3 0 00000000000000000000000000000000 0 a9\n", "nvlink.fabric", "GPU 5", ST_FAIL,
