@@ -49,24 +49,40 @@ static int torch_cuda(struct arena *a, const char *torch)
 	return v;
 }
 
-/* Which CUDA first (and last) has code for which GPU. */
-static const struct {
+/* Which CUDA first (and last) has code for which GPU, and which is the last for which PyTorch's own
+ * wheels still have it: those leave old GPUs out before nvcc does. */
+static const struct served {
 	int capability, first, last; /* CUDA, times ten; last 0: still has it */
+	int torch, torch_last;	     /* 207: since PyTorch 2.7 */
 } served[] = {
-	{120, 128, 0}, {100, 128, 0}, {90, 118, 0},  {89, 118, 0},  {86, 111, 0},
-	{80, 110, 0},  {75, 100, 0},  {70, 90, 129}, {50, 65, 129},
+	{120, 128, 0, 0, 0}, {100, 128, 0, 0, 0},     {90, 118, 0, 0, 0},
+	{89, 118, 0, 0, 0},  {86, 111, 0, 0, 0},      {80, 110, 0, 0, 0},
+	{75, 100, 0, 0, 0},  {70, 90, 129, 211, 126}, {50, 65, 129, 207, 126},
 };
 
-static bool serves(int cuda, int capability, int *ret_first, int *ret_last)
+static int release_of(const char *torch)
+{
+	unsigned major, minor;
+
+	return torch && sscanf(torch, "%u.%u", &major, &minor) == 2 && minor < 100
+		       ? (int)(major * 100 + minor)
+		       : 0;
+}
+
+/* NULL: older than all of these, and not ours to judge. */
+static const struct served *served_of(int capability)
 {
 	for (size_t i = 0; i < ARRAY_LEN(served); i++)
-		if (capability >= served[i].capability) {
-			*ret_first = served[i].first;
-			*ret_last = served[i].last;
-			return cuda >= served[i].first &&
-			       (!served[i].last || cuda <= served[i].last);
-		}
-	return true; /* older than all of these: not ours to judge */
+		if (capability >= served[i].capability)
+			return &served[i];
+	return NULL;
+}
+
+static bool serves(const struct served *s, int cuda, int torch)
+{
+	int last = s->torch && torch >= s->torch ? s->torch_last : s->last;
+
+	return cuda >= s->first && (!last || cuda <= last);
 }
 
 static struct finding *finding_of(struct gpu_view *v, const char *torch, int cuda)
@@ -74,6 +90,29 @@ static struct finding *finding_of(struct gpu_view *v, const char *torch, int cud
 	return gpu_note(v, "gpu.versions",
 			arena_printf(v->a, "PyTorch %s with CUDA %d.%d", torch ? torch : "packages",
 				     cuda / 10, cuda % 10));
+}
+
+/* The wheels that a driver of this major version runs, and that have code for all of these GPUs. */
+static int wheel(const struct gpu_view *v, int driver)
+{
+	enum { BLACKWELL = 100 };
+
+	for (size_t i = 0; driver == 12 && i < v->nvml.gpus.n; i++)
+		if (v->nvml.gpus.v[i].capability >= BLACKWELL)
+			return 128;
+	return driver == 12 ? 126 : driver == 11 ? 118 : driver * 10;
+}
+
+/* Packages of drivers are named by their branch, and an upgrade of one stays in it. */
+static const char *newer_driver(struct arena *a, int cuda)
+{
+	int branch = cuda == 13 ? 580 : cuda == 12 ? 525 : 0;
+
+	return branch ? arena_printf(a,
+				     "a driver %d or newer: sudo apt-get install nvidia-driver-%d "
+				     "(Ubuntu), cuda-drivers-%d (NVIDIA)",
+				     branch, branch, branch)
+		      : "a newer driver";
 }
 
 static bool too_old_driver(struct gpu_view *v, const char *torch, int cuda)
@@ -88,13 +127,9 @@ static bool too_old_driver(struct gpu_view *v, const char *torch, int cuda)
 		    driver, v->nvml.cuda / 10 % 100);
 	finding_expect(f, "a driver for CUDA %d", cuda / 10);
 	finding_fix(f,
-		    "sudo apt-get install --only-upgrade 'nvidia-driver*'   # or a PyTorch for "
-		    "CUDA %d: pip "
-		    "install torch --index-url https://download.pytorch.org/whl/cu%d",
-		    driver,
-		    driver == 12   ? 126
-		    : driver == 11 ? 118
-				   : driver * 10);
+		    "pip install torch --index-url https://download.pytorch.org/whl/cu%d   # for "
+		    "CUDA %d; or %s",
+		    wheel(v, driver), driver, newer_driver(v->a, cuda / 10));
 	return true;
 }
 
@@ -102,23 +137,24 @@ static bool unserved_gpu(struct gpu_view *v, const char *torch, int cuda)
 {
 	for (size_t i = 0; i < v->nvml.gpus.n; i++) {
 		const struct nvml_gpu *g = &v->nvml.gpus.v[i];
+		const struct served *s = g->error ? NULL : served_of(g->capability);
 		struct finding *f;
-		int first, last;
 
-		if (g->error || g->capability <= 0 || serves(cuda, g->capability, &first, &last))
+		if (!s || serves(s, cuda, release_of(torch)))
 			continue;
 		f = finding_of(v, torch, cuda);
 		finding_set(f, ST_FAIL,
 			    "has no code for %s (compute capability %d.%d): \"no kernel image is "
 			    "available\"",
 			    gpu_subject(v, g), g->capability / 10, g->capability % 10);
-		if (cuda < first)
-			finding_expect(f, "CUDA %d.%d or later", first / 10, first % 10);
+		if (cuda < s->first)
+			finding_expect(f, "CUDA %d.%d or later", s->first / 10, s->first % 10);
 		else
-			finding_expect(f, "CUDA %d.%d or earlier", last / 10, last % 10);
+			finding_expect(f, "CUDA %d.%d or earlier", s->torch_last / 10,
+				       s->torch_last % 10);
 		finding_fix(f,
 			    "pip install torch --index-url https://download.pytorch.org/whl/cu%d",
-			    cuda < first ? first : 126);
+			    cuda < s->first ? s->first : s->torch_last);
 		return true;
 	}
 	return false;

@@ -340,10 +340,56 @@ static void t_versions(void **state)
 	gpu_says(&w, gpu_healthy, "cuda 13000\n* capability 70\n"); /* 13 has nothing for Volta */
 	gpu_run(&w);
 	assert_int_equal(gpu_found(&w, "gpu.versions", NULL)->status, ST_FAIL);
-	assert_string_equal(gpu_found(&w, "gpu.versions", NULL)->expected, "CUDA 12.9 or earlier");
+	assert_string_equal(gpu_found(&w, "gpu.versions", NULL)->expected, "CUDA 12.6 or earlier");
 	gpu_says(&w, gpu_healthy, "cuda 11040\n* capability 80\n"); /* 11.8's runs on any of 11 */
 	gpu_run(&w);
 	assert_non_null(strstr(gpu_found(&w, "gpu.versions", NULL)->fix.v[0], "whl/cu118"));
+	gpu_done(&w);
+}
+
+/* What PyTorch's own wheels have, which is less than nvcc's; and that advice does not fail next. */
+static void t_wheels(void **state)
+{
+	static const struct {
+		const char *torch, *says;
+		enum status st;
+		const char *expected, *fix;
+	} cases[] = {
+		{"2.9.0+cu128", "cuda 12080\n* capability 60\n", ST_FAIL, "CUDA 12.6 or earlier",
+		 "whl/cu126"},
+		{"2.9.0+cu126", "cuda 12080\n* capability 60\n", ST_PASS, NULL, NULL},
+		{"2.10.0+cu128", "cuda 12080\n* capability 70\n", ST_PASS, NULL, NULL},
+		{"2.11.0+cu128", "cuda 12080\n* capability 70\n", ST_FAIL, "CUDA 12.6 or earlier",
+		 "whl/cu126"},
+		{"2.11.0+cu128", "cuda 12080\n* capability 75\n", ST_PASS, NULL, NULL},
+		{"2.9.0+cu130", "cuda 12080\n* capability 120\n", ST_FAIL, "a driver for CUDA 13",
+		 "whl/cu128   # for CUDA 12; or a driver 580 or newer"},
+		{"2.9.0+cu130", "cuda 12080\n* capability 90\n", ST_FAIL, "a driver for CUDA 13",
+		 "whl/cu126   # for CUDA 12; or a driver 580 or newer"},
+	};
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *info = arena_printf(
+			&w.c.a, "/usr/local/lib/python3.10/dist-packages/torch-%s.dist-info",
+			cases[i].torch);
+		const char *full = arena_printf(&w.c.a, "%s%s", w.c.dir, info);
+		const struct finding *f;
+
+		gpu_file(&w, arena_printf(&w.c.a, "%s/x", info), "");
+		gpu_says(&w, gpu_healthy, cases[i].says);
+		gpu_run(&w);
+		f = gpu_found(&w, "gpu.versions", cases[i].torch);
+		assert_non_null(f);
+		assert_int_equal(f->status, cases[i].st);
+		if (cases[i].fix) {
+			assert_string_equal(f->expected, cases[i].expected);
+			assert_non_null(strstr(f->fix.v[0], cases[i].fix));
+		}
+		composed_run((const char *const[]){"rm", "-r", full, NULL});
+	}
 	gpu_done(&w);
 }
 
@@ -360,6 +406,7 @@ int main(void)
 		cmocka_unit_test(t_services),
 		cmocka_unit_test(t_data),
 		cmocka_unit_test(t_versions),
+		cmocka_unit_test(t_wheels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
