@@ -35,13 +35,63 @@ static void list_users(struct gpu_view *v, const struct nvml_gpu *g, struct text
 	text_more(what, "", (size_t)g->nprocesses, NVML_PROCESSES);
 }
 
+/* The GPU and the processor have one memory: Xavier, Orin, Thor (which was 10.1 first), GB10. */
+static bool has_none_of_its_own(const struct nvml_gpu *g)
+{
+	static const int capabilities[] = {72, 87, 101, 110, 121};
+
+	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++)
+		if (g->capability == capabilities[i])
+			return true;
+	return false;
+}
+
+/* In KiB, of a node with memory and without processors; 0: it is none. */
+static int64_t memory_alone(struct gpu_view *v, const char *node)
+{
+	const char *cpus = starts_with(node, "node")
+				   ? sysroot_line(v->a, "/sys/devices/system/node/%s/cpulist", node)
+				   : NULL;
+	const char *all = cpus && !*cpus
+				  ? sysroot_line(v->a, "/sys/devices/system/node/%s/meminfo", node)
+				  : NULL;
+	const char *at = all ? strstr(all, "MemTotal:") : NULL;
+
+	return at ? strtoll(at + strlen("MemTotal:"), NULL, 10) : 0;
+}
+
+/*
+ * Where the kernel has the GPU's memory, as a NUMA node of its own (GH200, GB200) or as all there
+ * is, it keeps files in it, and NVML counts these. CXL memory is such a node, too, of another size.
+ */
+static bool is_the_kernels(struct gpu_view *v, const struct nvml_gpu *g)
+{
+	str_list nodes;
+
+	sysroot_list(v->a, &nodes, "/sys/devices/system/node");
+	for (size_t i = 0; i < nodes.n; i++) {
+		int64_t bytes = memory_alone(v, nodes.v[i]) * 1024;
+
+		if (bytes && llabs(bytes - g->memory_bytes) < g->memory_bytes / 10)
+			return true;
+	}
+	return has_none_of_its_own(g);
+}
+
+/* More than a driver keeps for itself. */
+static bool is_taken(struct gpu_view *v, const struct nvml_gpu *g)
+{
+	return g->used_bytes >= KEPT && g->used_bytes >= g->memory_bytes / KEPT_PART &&
+	       !is_the_kernels(v, g);
+}
+
 static bool busy(struct gpu_view *v, const struct nvml_gpu *g)
 {
 	struct unit_buf used, all;
 	struct text what, pids;
 	struct finding *f;
 
-	if (!g->nprocesses && (g->used_bytes < KEPT || g->used_bytes < g->memory_bytes / KEPT_PART))
+	if (!g->nprocesses && !is_taken(v, g))
 		return false;
 	f = gpu_note(v, "gpu.busy", gpu_subject(v, g));
 	finding_expect(f, "no process");

@@ -138,6 +138,32 @@ static void t_unknown(void **state)
 	gpu_done(&w);
 }
 
+/* What the kernel keeps in a GPU's memory is nobody's: its node is of that size, or there is one
+ * memory for both. */
+static void t_kernels_memory(void **state)
+{
+	static const char node[] = "/sys/devices/system/node/node2/";
+	static const char gh200[] = "* name NVIDIA GH200 480GB\n"
+				    "* memory 102625181696 41875931136\n";
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, gpu_healthy, gh200);
+	gpu_file(&w, arena_printf(&w.c.a, "%scpulist", node), "\n");
+	gpu_file(&w, arena_printf(&w.c.a, "%smeminfo", node), "Node 2 MemTotal: 268435456 kB\n");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.busy", NULL)->status, ST_WARN); /* CXL */
+	gpu_file(&w, arena_printf(&w.c.a, "%smeminfo", node), "Node 2 MemTotal: 98828288 kB\n");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.busy", NULL)->status, ST_PASS);
+	gpu_says(&w, gpu_healthy,
+		 "* name NVIDIA GB10\n* capability 121\n* memory 130663141376 85899345920\n");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.busy", NULL)->status, ST_PASS);
+	gpu_done(&w);
+}
+
 /* NVML may say of GPUs that are cut into parts that their links are down: nothing uses them. */
 static void t_parts_have_no_links(void **state)
 {
@@ -405,6 +431,7 @@ int main(void)
 		cmocka_unit_test(t_share_of_a_task),
 		cmocka_unit_test(t_services),
 		cmocka_unit_test(t_data),
+		cmocka_unit_test(t_kernels_memory),
 		cmocka_unit_test(t_versions),
 		cmocka_unit_test(t_wheels),
 	};
