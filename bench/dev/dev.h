@@ -12,6 +12,12 @@
 #define DEV_SICK "gpu.work"
 /* What to type then. */
 #define DEV_SICK_FIX "dmesg | grep -i xid"
+/* It is well, and drives a screen: its driver ends kernels that take long, as NCCL's do while the
+ * network or a peer is slow. */
+#define DEV_WATCHED "gpu.watchdog"
+#define DEV_WATCHED_FIX                                                                            \
+	"- use another GPU (CUDA_VISIBLE_DEVICES), or end the desktop there: sudo systemctl "      \
+	"isolate multi-user.target"
 
 enum { DEV_MARKS = 256 }; /* a stream takes about a thousand entries before it makes one wait */
 struct dev {

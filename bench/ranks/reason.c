@@ -103,5 +103,7 @@ const char *reason_fix(const char *check, const char *told)
 		return "dmesg -T | grep -i xid";
 	if (streq(check, "nccl.gpu"))
 		return COMM_OWN_GPU;
+	if (streq(check, DEV_WATCHED))
+		return DEV_WATCHED_FIX;
 	return starts_with(check, "nccl.") || strstr(told, NCCL_SAYS) ? NCCL_ASK : NULL;
 }

@@ -36,7 +36,8 @@ const char *saved_coll(struct arena *a, const char *program)
 bool saved_is_end(const char *check)
 {
 	static const char *const ends[] = {VERDICT_ALIVE, "rank.joined", "rank.verdict",
-					   "host.reach",  "run",	 DEV_SICK};
+					   "host.reach",  "run",	 DEV_SICK,
+					   DEV_WATCHED};
 
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (streq(check, ends[i]))

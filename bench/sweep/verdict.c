@@ -266,7 +266,8 @@ static bool is_sick_gpu(const struct finding *f) { return streq(f->check, DEV_SI
  * in vain itself is none. */
 static void name_one(struct finding *f, const struct story *s)
 {
-	bool is_own = strstr(f->message, NCCL_SAYS) || is_sick_gpu(f);
+	bool is_own =
+		strstr(f->message, NCCL_SAYS) || is_sick_gpu(f) || streq(f->check, DEV_WATCHED);
 
 	if (!is_own || s->broke.ranks != 1 || s->broke.of < 2 || !s->broke.host ||
 	    starts_with(f->message, "rank "))

@@ -229,7 +229,7 @@ void say_lost(struct report *r, const struct say_lost *l)
 	f->rank = l->rank;
 	f->host = l->host;
 	if (l->check) {
-		finding_expect(f, streq(l->check, DEV_SICK)
+		finding_expect(f, starts_with(l->check, "gpu.")
 					  ? "a GPU does the work that it is given"
 					  : "one library that carries data between all ranks");
 		finding_fix(f, "%s", l->fix ?: fix_heard(l, a));

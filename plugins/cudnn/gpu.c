@@ -27,7 +27,7 @@ int gpu_failed(const char *what, CUresult r, struct err *e)
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		return err_hint(e,
 				"a smaller --batch needs less; nvidia-smi shows who has the rest");
-	return err_command(e, DEV_SICK_FIX);
+	return err_take_fix(e, r == CUDA_ERROR_LAUNCH_TIMEOUT ? DEV_WATCHED_FIX : DEV_SICK_FIX);
 }
 
 int gpu_current(struct err *e)

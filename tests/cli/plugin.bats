@@ -214,6 +214,8 @@ all_gone() { # FOLDER PID PID: the folder's files, and these processes
     WINDSOCK_FAKE_CUDA=own-old-gpu WINDSOCK_FAKE_NCCL=receives run -0 "$B" --backend nccl -b 1M -e 1M -n 2
     WINDSOCK_FAKE_COUNT=$PWD/asked check ok comm.version "has NCCL 2.2"
     WINDSOCK_FAKE_CUDA=lost check ok gpu.work "an illegal memory access was encountered"
+    WINDSOCK_FAKE_CUDA=watched check ok gpu.watchdog "a screen is at this GPU"
+    jq -e 'all(.findings[] | select(.status == "fail"); .fix[0] | startswith("use another GPU"))' out.json
 }
 
 @test "an error counter that grows during the run names the port" {

@@ -11,6 +11,7 @@
  *	                               streams without an event between them run last first
  *	                   small       48 MiB of memory
  *	                   lost        a kernel reads where nothing is
+ *	                   watched     drives a screen, and ends a kernel that takes long
  *	                   old-driver  knows CUDA 12.4: of kernels only text that it can read
  *	                   no-jit      the same, and lacks what reads it
  *	                   lazy-find   loads code that it cannot run, and says so when a kernel
@@ -192,6 +193,9 @@ OUT CUresult cuStreamQuery(CUstream s)
 	UNSAFE("cuStreamQuery");
 	fake_asked(s);
 	fake_advance();
+	static int looks = 0;
+	if (fake_mode("watched") && ++looks > 20)
+		return CUDA_ERROR_LAUNCH_TIMEOUT;
 	return fake_mode("busy") || !of(s)->queue.empty() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 OUT CUresult cuStreamDestroy_v2(CUstream s)

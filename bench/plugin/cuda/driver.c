@@ -62,6 +62,7 @@ int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
 
 /* Work that it was given did not end well: all of it worked elsewhere. Bad memory and links say
  * so, as does what reads where nothing is. */
+enum { LATE = 909 };	  /* CUDA_ERROR_TIMEOUT: our own deadline, as gpu_drain() has it */
 enum { CONTAINED = 721 }; /* CUDA_ERROR_CONTAINED, which headers before 12.8 have not */
 static const int sick[] = {CUDA_ERROR_ECC_UNCORRECTABLE,
 			   CUDA_ERROR_NVLINK_UNCORRECTABLE,
@@ -74,6 +75,7 @@ static const int sick[] = {CUDA_ERROR_ECC_UNCORRECTABLE,
 			   CUDA_ERROR_INVALID_PC,
 			   CUDA_ERROR_LAUNCH_FAILED,
 			   CUDA_ERROR_UNKNOWN,
+			   LATE,
 			   CONTAINED};
 
 bool driver_says_sick(CUresult r)
@@ -88,6 +90,9 @@ const char *driver_words(CUresult r)
 {
 	const char *text = NULL;
 
+	if (r == CUDA_ERROR_LAUNCH_TIMEOUT)
+		return "a screen is at this GPU, and its driver ends kernels that take as long as "
+		       "that (CUDA error 702)";
 	return cuGetErrorString(r, &text) == CUDA_SUCCESS && text ? text : "unknown CUDA error";
 }
 

@@ -104,7 +104,7 @@ CUresult gpu_drain(struct gpu_dev *g, uint64_t within_ns)
 		if (now_ns() > until) {
 			g->dev.is_lost = true;
 			leave_for_good();
-			return CUDA_ERROR_LAUNCH_TIMEOUT;
+			return CUDA_ERROR_TIMEOUT;
 		}
 		(void)sched_yield();
 	}

@@ -107,11 +107,16 @@ void vendor_describe(const struct vendor *v, char *ret, size_t n)
 		       v->driver.gpus == 1 ? "" : "s");
 }
 
+int cuda_blames(CUresult r, struct err *e)
+{
+	bool watched = r == CUDA_ERROR_LAUNCH_TIMEOUT;
+
+	plugin_check = watched ? DEV_WATCHED : DEV_SICK;
+	return err_take_fix(e, watched ? DEV_WATCHED_FIX : DEV_SICK_FIX);
+}
+
 int cuda_failed(const char *what, CUresult r, struct err *e)
 {
 	err_set(e, ERR_SYS, "%s: %s", what, driver_words(r));
-	if (!driver_says_sick(r))
-		return -1;
-	plugin_check = DEV_SICK;
-	return err_command(e, DEV_SICK_FIX);
+	return driver_says_sick(r) ? cuda_blames(r, e) : -1;
 }

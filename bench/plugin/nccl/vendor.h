@@ -28,5 +28,7 @@ void vendor_version(int code, char *ret, size_t n);
 
 /* -1 and "cuMemAlloc: out of memory". */
 int cuda_failed(const char *what, CUresult r, struct err *e);
+/* -1; of a failure of the GPU at work: which check it is of, and what to do. */
+int cuda_blames(CUresult r, struct err *e);
 
 #endif

@@ -43,9 +43,10 @@ static const char *fix_of(const struct nccl_comm *c)
 {
 	if (c->root->graph.is_open)
 		return "- leave -G out: it was while operations were captured for a CUDA graph";
-	return streq(plugin_check, "nccl.gpu") ? COMM_OWN_GPU
-	       : streq(plugin_check, DEV_SICK) ? DEV_SICK_FIX
-					       : NCCL_ASK;
+	return streq(plugin_check, "nccl.gpu")	  ? COMM_OWN_GPU
+	       : streq(plugin_check, DEV_SICK)	  ? DEV_SICK_FIX
+	       : streq(plugin_check, DEV_WATCHED) ? DEV_WATCHED_FIX
+						  : NCCL_ASK;
 }
 
 /* The finding that NCCL's own words are. */
@@ -53,6 +54,8 @@ static const char *check_of(const char *what, const char *last)
 {
 	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
 		return "nccl.gpu";
+	if (strstr(last, "launch timed out"))
+		return DEV_WATCHED;
 	if (driver_quoted_sick(last))
 		return DEV_SICK;
 	return starts_with(what, "nccl") ? "nccl.init" : "nccl.async";
@@ -215,10 +218,9 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 	done = stream ? cuStreamQuery(c->gpu->stream) : CUDA_SUCCESS;
 	if (done == CUDA_SUCCESS || done == CUDA_ERROR_NOT_READY)
 		return done == CUDA_ERROR_NOT_READY;
-	plugin_check = DEV_SICK;
 	err_set(&c->root->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
 		driver_words(done));
-	err_command(&c->root->failure, DEV_SICK_FIX);
+	(void)cuda_blames(done, &c->root->failure);
 	return nccl_fail(c, what, e);
 }
 
