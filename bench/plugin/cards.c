@@ -82,10 +82,21 @@ int cards_exchange(struct cards *c, const struct comm_world *w, const struct car
 	return judge(c, library, ret_culprit, e);
 }
 
+static bool has_one_memory(const struct card *x, const struct card *y)
+{
+	return *x->unique && streq(x->unique, y->unique);
+}
+
+static bool shares_card(const struct card *x, const struct card *y)
+{
+	return has_one_memory(x, y) ||
+	       (*x->bus && streq(x->bus, y->bus) && comm_place_is_beside(&x->place, &y->place));
+}
+
 int cards_twin(const struct cards *c, int rank)
 {
-	for (int r = 0; r < rank && *c->all[rank].unique; r++)
-		if (streq(c->all[r].unique, c->all[rank].unique))
+	for (int r = 0; r < rank; r++)
+		if (shares_card(&c->all[r], &c->all[rank]))
 			return r;
 	return -1;
 }
@@ -95,8 +106,16 @@ unsigned cards_sharers(const struct cards *c, int rank)
 	unsigned n = 0;
 
 	for (int r = 0; r < c->size; r++)
-		n += r == rank ||
-		     (*c->all[r].unique && streq(c->all[r].unique, c->all[rank].unique));
+		n += r == rank || shares_card(&c->all[r], &c->all[rank]);
+	return n;
+}
+
+unsigned cards_in_memory(const struct cards *c, int rank)
+{
+	unsigned n = 0;
+
+	for (int r = 0; r < c->size; r++)
+		n += r == rank || has_one_memory(&c->all[r], &c->all[rank]);
 	return n;
 }
 

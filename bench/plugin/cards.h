@@ -36,10 +36,14 @@ int cards_exchange(struct cards *c, const struct comm_world *w, const struct car
 		   const char *library, int *ret_culprit, struct err *e) MUST_CHECK;
 /* "rank 3 (node1, 10.0.0.2)" */
 const char *cards_name(const struct cards *c, int rank, char *buf, size_t n);
-/* A rank of lower number with the same @unique as @rank's; -1: none. */
+/*
+ * Which ranks are on one GPU: by @unique, or by machine and PCI address, since parts of one (MIG)
+ * have names of their own, and libraries go by the whole. A rank of a lower number; -1: none.
+ */
 int cards_twin(const struct cards *c, int rank);
-/* How many ranks have what @rank has, by @unique: at least itself. */
+/* How many: at least itself. Of these, those that have its memory, too. */
 unsigned cards_sharers(const struct cards *c, int rank);
+unsigned cards_in_memory(const struct cards *c, int rank);
 void cards_done(struct cards *c);
 
 /* comm_plugin.failed_check, for all of them: a failure that is the cluster's sets it. */

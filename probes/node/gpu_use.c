@@ -173,8 +173,9 @@ static bool mig(struct gpu_view *v, const struct nvml_gpu *g)
 		return true;
 	}
 	finding_set(f, ST_INFO,
-		    "is cut into parts (MIG): NCCL sees each part as a GPU of its own, "
-		    "without NVLink between them");
+		    "is cut into parts (MIG), without NVLink between them: ranks on two of its "
+		    "parts NCCL refuses before 2.30 (\"Duplicate GPU\"), and since then without "
+		    "NCCL_MULTI_RANK_GPU_ENABLE=1");
 	finding_fix(f, "sudo nvidia-smi -i %d -mig 0   # the whole GPU again", g->index);
 	return true;
 }

@@ -156,6 +156,11 @@ both_mean() { # FILE N
     [[ $output != *"share a GPU"* ]]
     WINDSOCK_FAKE_NCCL=one-host run -1 --separate-stderr bench
     [[ $output == *"claims to be another one"* ]]
+    # NCCL goes by the address of the whole where each has a part of its own
+    WINDSOCK_FAKE_CUDA=part WINDSOCK_FAKE_NCCL=one-host run -1 --separate-stderr bench
+    [[ $output == *"claims to be another one"* ]]
+    WINDSOCK_FAKE_CUDA=part run -0 --separate-stderr bench
+    [[ $output == *"share a GPU"* ]]
 }
 
 @test "how fast ranks are that share a GPU is no word on its links" {

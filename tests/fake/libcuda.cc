@@ -20,6 +20,7 @@
  *	                   old-gpu     has no bf16
  *	                   own-gpu     each process has a GPU for itself
  *	                   own-old-gpu the same, and they have no bf16
+ *	                   part        each process has its own part of one GPU (MIG)
  *	                   hopper      is called an H100, and has 1 GiB
  *	                   clock       two events are 2 ms apart for each one between them
  *	                   wall        events have the time by this host's clock
@@ -362,9 +363,13 @@ OUT CUresult cuDriverGetVersion(int *v)
 }
 OUT CUresult cuDeviceGetCount(int *n) { return *n = fake_mode("three") ? 3 : 1, CUDA_SUCCESS; }
 OUT CUresult cuDeviceGet(CUdevice *d, int i) { return *d = i, CUDA_SUCCESS; }
+static int own_gpu() /* a number that is each process's own; 0: they share one */
+{
+	return fake_mode("own-gpu") || fake_mode("own-old-gpu") ? getpid() & 0xffff : 0;
+}
 OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute what, CUdevice d)
 {
-	*v = what == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID		? 0
+	*v = what == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID		? own_gpu()
 	     : what == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID		? 0x53 + d
 	     : what == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID	? 0
 	     : fake_mode("old-gpu") || fake_mode("own-old-gpu") ? 7
@@ -382,7 +387,7 @@ OUT CUresult cuDeviceGetUuid_v2(CUuuid *u, CUdevice)
 	const pid_t own = getpid();
 
 	memset(u, 7, sizeof(*u));
-	if (fake_mode("own-gpu") || fake_mode("own-old-gpu"))
+	if (own_gpu() || fake_mode("part"))
 		memcpy(u, &own, sizeof(own));
 	return CUDA_SUCCESS;
 }

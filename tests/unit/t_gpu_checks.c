@@ -25,7 +25,7 @@ static const struct gpu_row rows[] = {
 	{"0 mode 3\n", "gpu.mode", "GPU 0", ST_INFO, "one process at a time", NULL},
 	{"0 persistence 0\n", "gpu.persistence", "GPU 0", ST_INFO, "forgets",
 	 "sudo nvidia-smi -i 0 -pm 1"},
-	{"* mig 1 1\n", "gpu.mig", "GPU 7", ST_INFO, "cut into parts", NULL},
+	{"* mig 1 1\n", "gpu.mig", "GPU 7", ST_INFO, "NCCL refuses before 2.30", NULL},
 	{"2 mig 0 1\n", "gpu.mig", "GPU 2", ST_WARN, "waits for a reset", NULL},
 	{"2 mig 1 1\n", "gpu.mig_mode", "GPU 2", ST_WARN, "has MIG on, 7 others off", NULL},
 	{"6 processes 4000000:4000000000\n", "gpu.busy", "GPU 6", ST_WARN,

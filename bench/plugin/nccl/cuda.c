@@ -146,7 +146,7 @@ static uint64_t available(struct dev *d)
 	size_t left = 0, all = 0;
 
 	gpu_note(g, "cuMemGetInfo", cuMemGetInfo(&left, &all));
-	return left / (g->sharers ? g->sharers : 1);
+	return left / (g->in_memory ? g->in_memory : 1);
 }
 
 static void *stream_of(struct dev *d) { return gpu_of(d)->stream; }
@@ -206,7 +206,7 @@ static int open_gpu(struct gpu_dev *g, struct err *e)
 	if (r == CUDA_SUCCESS)
 		r = cuDeviceGetName(g->name, sizeof(g->name), dev);
 	if (r == CUDA_SUCCESS)
-		r = cuDeviceGetUuid(&uuid, dev);
+		r = cuDeviceGetUuid_v2(&uuid, dev); /* the first form knows no parts (MIG) */
 	if (r == CUDA_SUCCESS)
 		r = learn_capability(g, dev);
 	if (r == CUDA_SUCCESS)

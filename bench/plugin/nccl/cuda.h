@@ -21,6 +21,7 @@ struct gpu_dev {
 	int number;	    /* of the GPU, among those that are visible */
 	int capability;	    /* 90 is 9.0 */
 	unsigned sharers;   /* ranks that use this GPU: known once they have met */
+	unsigned in_memory; /* of these, those that are in the same part of it */
 	unsigned registers; /* as comm_world has it: then memory is NCCL's */
 	uint64_t deadline_ns;
 	CUcontext context;

@@ -192,14 +192,15 @@ static struct comm_impl impl = {
 /* --- its beginning ---------------------------------------------------------------------- */
 
 /*
- * NCCL refuses two ranks on one GPU. Before 2.30 they have to look like two
- * hosts, and then talk over the network transport; since then a variable allows it.
+ * NCCL refuses two ranks on one GPU, or on two parts of one (MIG). Before 2.30 they have to look
+ * like two hosts, and then talk over the network transport; since then a variable allows it.
  */
 static void allow_sharing(const struct nccl_comm *c)
 {
 	char id[64];
 
 	c->gpu->sharers = cards_sharers(&c->cards, c->comm.rank);
+	c->gpu->in_memory = cards_in_memory(&c->cards, c->comm.rank);
 	if (c->gpu->sharers < 2)
 		return;
 	(void)snprintf(id, sizeof(id), "windsock-%d", c->comm.rank);
