@@ -42,7 +42,7 @@ void graph_resnet18(struct graph *g, int side, int classes);
 void graph_cnn(struct graph *g, int side, int classes);
 void graph_mlp(struct graph *g, int side, int classes);
 
-enum { ENGINE_VERSION = 6 };
+enum { ENGINE_VERSION = 7 };
 struct engine_net;
 struct engine { /* what a plug-in exports as `windsock_engine` */
 	unsigned version;
@@ -125,9 +125,9 @@ struct engine_device {
 	 * that were too large for the type are not finite (see scaler.h).
 	 */
 	void (*set_scale)(float scale);
-	/* Was it the GPU that failed, at work that it had been given? Also where it did not open.
-	 */
-	bool (*is_sick)(void);
+	/* It was the GPU that failed, at work that it had been given: DEV_SICK or DEV_WATCHED; also
+	 * where it did not open. NULL: it was not. */
+	const char *(*failed_check)(void);
 };
 
 #endif

@@ -179,9 +179,9 @@ int engine_load(const struct engine_choice *c, const struct model *m, uint64_t d
 	return -1;
 }
 
-bool engine_is_sick(const struct engine_loaded *l)
+const char *engine_failed_check(const struct engine_loaded *l)
 {
-	return l->engine && l->engine->device && l->engine->device->is_sick();
+	return l->engine && l->engine->device ? l->engine->device->failed_check() : NULL;
 }
 
 /* --- what all ranks have ------------------------------------------------------------------ */

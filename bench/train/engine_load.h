@@ -38,8 +38,8 @@ int engine_check(struct engine_choice *c, const char *for_gpu, bool is_sharded,
 /* ERR_ABSENT: what is not here, and what brings it. */
 int engine_load(const struct engine_choice *c, const struct model *m, uint64_t deadline_ns,
 		struct arena *a, struct engine_loaded *ret, struct err *e) MUST_CHECK;
-/* It is a GPU, and that is what failed: DEV_SICK. */
-bool engine_is_sick(const struct engine_loaded *l);
+/* It is a GPU, and that is what failed: the finding that it is. NULL: it is not. */
+const char *engine_failed_check(const struct engine_loaded *l);
 /* The processor's, for a model that is a graph. ERR_ABSENT: it is not here. */
 const struct engine *engine_cpu(struct arena *a, struct err *e);
 /*

@@ -273,8 +273,8 @@ static int explain(struct job *j, struct err *e)
 
 	if (interrupt_pending() || is_told || c->lacks_address)
 		return -1;
-	if (!c->check && engine_is_sick(j->o->loaded)) {
-		c->check = DEV_SICK;
+	if (!c->check && engine_failed_check(j->o->loaded)) {
+		c->check = engine_failed_check(j->o->loaded);
 		j->culprit = rdzv_rank(j->w->rdzv);
 	}
 	if (c->all_know)

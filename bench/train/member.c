@@ -69,7 +69,7 @@ static int stay_alone(struct member *m, struct err *e)
 		relay_hush();
 	if (lacks->kind) {
 		*e = *lacks;
-		return engine_is_sick(&m->engine) ? verdict_sick(m->r, m->role->rank, e) : -1;
+		return engine_failed_check(&m->engine) ? verdict_sick(m->r, m->role->rank, e) : -1;
 	}
 	return m->w.missing && !m->role->ours && !m->role->relayed
 		       ? verdict_missing(m->r, m->role->rank, e)

@@ -121,7 +121,7 @@ static int is_finite(bool *ret, struct err *e)
 
 static bool is_scaled(void) { return gpu.precision == ENGINE_FP16; }
 static void set_scale(float scale) { gpu.scale = scale; }
-static bool is_sick(void) { return gpu.is_sick; }
+static const char *failed_check(void) { return gpu.failed_check; }
 
 const struct engine_device engine_device_cuda = {
 	.find = find,
@@ -138,5 +138,5 @@ const struct engine_device engine_device_cuda = {
 	.is_finite = is_finite,
 	.is_scaled = is_scaled,
 	.set_scale = set_scale,
-	.is_sick = is_sick,
+	.failed_check = failed_check,
 };

@@ -20,9 +20,11 @@ IMAGE(windsock_engine_kernels, KERNELS)
 
 struct gpu gpu = {.scale = 1};
 
+static void note(CUresult r) { gpu.failed_check = gpu.failed_check ?: driver_check(r); }
+
 int gpu_failed(const char *what, CUresult r, struct err *e)
 {
-	gpu.is_sick |= driver_says_sick(r);
+	note(r);
 	err_set(e, ERR_SYS, "%s failed on %s: CUDA says: %s", what, gpu.name, driver_words(r));
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		return err_hint(e,
@@ -103,7 +105,8 @@ int gpu_fetch(void *to, const void *from, size_t bytes, CUstream s, struct err *
 
 static int lose(const char *what, struct err *e)
 {
-	gpu.is_sick = gpu.is_lost = true;
+	gpu.failed_check = DEV_SICK;
+	gpu.is_lost = true;
 	leave_for_good();
 	err_set(e, ERR_SYS, "%s did not finish within %.0f s on %s (GPU %d)", what,
 		(double)gpu.deadline_ns / 1e9, gpu.name, gpu.number);
@@ -192,7 +195,7 @@ static int open_device(int number, struct err *e)
 	return driver_hint_taken(r, e);
 }
 
-void gpu_look(void) { gpu.is_sick |= driver_says_sick(cuStreamQuery(gpu.stream)); }
+void gpu_look(void) { note(cuStreamQuery(gpu.stream)); }
 
 const char *gpu_dnn_words(cudnnStatus_t st, char *buf, size_t n)
 {

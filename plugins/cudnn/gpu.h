@@ -31,7 +31,7 @@ struct gpu {
 	int number;
 	enum engine_precision precision;
 	bool tf32;
-	bool is_sick;
+	const char *failed_check; /* the first */
 	bool is_lost; /* it has not ended its work in time: what frees memory would wait for that */
 	float scale;  /* of the loss, for 16 bit types */
 	uint64_t deadline_ns;

@@ -127,6 +127,10 @@ never_ready() { # SECONDS: all else, too, has to come within them, which on a bu
     WINDSOCK_FAKE_CUDA=lost sick "CUDA says: an illegal memory access was encountered" one
     WINDSOCK_FAKE_CUDA=lost sick "illegal memory access" one --np 2 --samples 64
     WINDSOCK_FAKE_CUDA=lost sick "illegal memory access" one --device auto
+    # one that drives a screen is well, and has its own
+    WINDSOCK_FAKE_CUDA=watched run -1 --separate-stderr one --json
+    jq -e '[.findings[] | select(.status == "fail")] | length == 1 and .[0].check == "gpu.watchdog" and
+        (.[0].message | contains("a screen is at this GPU")) and (.[0].fix[0] | contains("use another GPU"))' <<<"$output"
     export WINDSOCK_FAKE_CUDA=busy
     never_ready 1 || never_ready 8 || never_ready 60 || { echo "$output $stderr"; return 1; }
 }

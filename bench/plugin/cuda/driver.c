@@ -1,5 +1,6 @@
 #include "bench/plugin/cuda/driver.h"
 
+#include "bench/dev/dev.h"
 #include "bench/plugin/image.h"
 #include "bench/plugin/library.h"
 
@@ -67,7 +68,6 @@ enum { CONTAINED = 721 }; /* CUDA_ERROR_CONTAINED, which headers before 12.8 hav
 static const int sick[] = {CUDA_ERROR_ECC_UNCORRECTABLE,
 			   CUDA_ERROR_NVLINK_UNCORRECTABLE,
 			   CUDA_ERROR_ILLEGAL_ADDRESS,
-			   CUDA_ERROR_LAUNCH_TIMEOUT,
 			   CUDA_ERROR_HARDWARE_STACK_ERROR,
 			   CUDA_ERROR_ILLEGAL_INSTRUCTION,
 			   CUDA_ERROR_MISALIGNED_ADDRESS,
@@ -78,12 +78,14 @@ static const int sick[] = {CUDA_ERROR_ECC_UNCORRECTABLE,
 			   LATE,
 			   CONTAINED};
 
-bool driver_says_sick(CUresult r)
+const char *driver_check(CUresult r)
 {
+	if (r == CUDA_ERROR_LAUNCH_TIMEOUT)
+		return DEV_WATCHED;
 	for (size_t i = 0; i < ARRAY_LEN(sick); i++)
 		if ((int)r == sick[i])
-			return true;
-	return false;
+			return DEV_SICK;
+	return NULL;
 }
 
 const char *driver_words(CUresult r)

@@ -24,8 +24,9 @@ struct driver {
 
 /* ERR_ABSENT: no driver, a driver that does not start, no GPU; and what to do. */
 int driver_start(const struct driver_want *w, struct driver *ret, struct err *e) MUST_CHECK;
-/* Is it what a GPU answers that is not well (DEV_SICK), and not what this program asked of it? */
-bool driver_says_sick(CUresult r);
+/* Which finding it is where a GPU fails at its work: it is not well (DEV_SICK), or has a screen
+ * (DEV_WATCHED). NULL: it is what this program asked of it. */
+const char *driver_check(CUresult r);
 /* Does a library quote one of those? (Of "unknown error" nobody knows whose it is.) */
 bool driver_quoted_sick(const char *text);
 /* "out of memory" */

@@ -109,14 +109,12 @@ void vendor_describe(const struct vendor *v, char *ret, size_t n)
 
 int cuda_blames(CUresult r, struct err *e)
 {
-	bool watched = r == CUDA_ERROR_LAUNCH_TIMEOUT;
-
-	plugin_check = watched ? DEV_WATCHED : DEV_SICK;
-	return err_take_fix(e, watched ? DEV_WATCHED_FIX : DEV_SICK_FIX);
+	plugin_check = driver_check(r) ?: DEV_SICK;
+	return err_take_fix(e, streq(plugin_check, DEV_WATCHED) ? DEV_WATCHED_FIX : DEV_SICK_FIX);
 }
 
 int cuda_failed(const char *what, CUresult r, struct err *e)
 {
 	err_set(e, ERR_SYS, "%s: %s", what, driver_words(r));
-	return driver_says_sick(r) ? cuda_blames(r, e) : -1;
+	return driver_check(r) ? cuda_blames(r, e) : -1;
 }
