@@ -1,48 +1,9 @@
 #include "bench/sweep/expect.h"
 
+#include "bench/sweep/expect_gpu.h"
 #include "bench/sweep/instances.h"
 
 #include <math.h>
-
-/* The longer of names that begin alike first. */
-static const struct expect_gpu gpus[] = {
-	{"GB300", "NVLink 5", 900, true, 0, 72},
-	{"GB200", "NVLink 5", 900, true, 0, 72},
-	{"B300", "NVLink 5", 900, true, 0, 0},
-	{"B200", "NVLink 5", 900, true, 5, 0},
-	{"GH200", "NVLink 4", 450, true, 0, 0},
-	{"H200", "NVLink 4", 450, true, 5, 0},
-	{"H20", "NVLink 4", 450, true, 5, 0},
-	{"H800", "NVLink 4, cut", 200, true, 5, 0},
-	{"H100", "NVLink 4", 450, true, 5, 0},
-	{"A800", "NVLink 3, cut", 200, true, 4, 0},
-	{"A100", "NVLink 3", 300, true, 4, 0},
-	{"V100", "NVLink 2", 150, false, 3, 0},
-	{"P100", "NVLink 1", 80, false, 3, 0},
-	{"L40", NULL, 0, false, 4, 0},
-	{"A40", NULL, 0, false, 4, 0},
-	{"A30", NULL, 0, false, 4, 0},
-	{"A10", NULL, 0, false, 4, 0},
-	{"RTX 6000 Ada", NULL, 0, false, 4, 0},
-	{"RTX PRO 6000", NULL, 0, false, 5, 0},
-	{"Tesla T4", NULL, 0, false, 3, 0},
-	{"GeForce RTX 30", NULL, 0, false, 4, 0},
-	{"GeForce RTX 40", NULL, 0, false, 4, 0},
-	{"GeForce RTX 50", NULL, 0, false, 5, 0},
-};
-
-bool expect_gpu(const char *name, struct expect_gpu *ret)
-{
-	for (size_t i = 0; name && i < ARRAY_LEN(gpus); i++) {
-		if (!strstr(name, gpus[i].name))
-			continue;
-		*ret = gpus[i];
-		if (strcasestr(name, "PCIe") || strstr(name, " NVL") || strstr(name, " MIG "))
-			ret->nvlink = 0; /* at most a bridge to another one; parts have none */
-		return true;
-	}
-	return false;
-}
 
 const double EXPECT_WARN = 0.55, EXPECT_FAIL = 0.38;
 static const double RING_WARN = 0.62; /* half of the cards of two p5 are 0.61, with trees */

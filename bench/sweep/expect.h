@@ -49,18 +49,6 @@ void expect_divide(struct expect *x, double share);
 /* Of what several hosts could do. Inside one more is expected, and nowhere less. */
 extern const double EXPECT_WARN, EXPECT_FAIL;
 
-/* What a GPU is attached by. */
-struct expect_gpu {
-	const char *name;	/* "H100" */
-	const char *generation; /* "NVLink 4"; NULL: none */
-	double nvlink;		/* GB/s, one direction, all links; 0: none, or not known */
-	bool is_switched;	/* eight of them have a switch, and each two have all links */
-	int pcie;		/* its generation, with 16 lanes; 0: something else, or not known */
-	int domain;		/* so many, of several hosts, NVLink may join; 0: of one */
-};
-/* @name as the driver has it, or NULL. False: it is not in the table. */
-bool expect_gpu(const char *name, struct expect_gpu *ret);
-
 void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret);
 /*
  * Where @busbw is clearly more than there can be, what was derived it from is wrong, and this is

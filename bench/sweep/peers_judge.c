@@ -1,5 +1,5 @@
 /* Is what was measured between many normal? */
-#include "bench/sweep/expect.h"
+#include "bench/sweep/expect_gpu.h"
 #include "bench/sweep/peers_look.h"
 
 #include <math.h>
@@ -11,19 +11,24 @@ static const struct limits {
 /* --- what PCIe gives ------------------------------------------------------------------------ */
 
 static const struct {
-	int generation; /* with 16 lanes; 0: only fewer */
+	int generation; /* with 16 lanes */
 	double gbps;
 	const char *words;
 } links[] = {{5, 55, "PCIe 5.0 x16 gives"},
 	     {4, 25, "PCIe 4.0 x16 or 5.0 x8 gives"},
 	     {3, 12.5, "PCIe 3.0 x16 or 4.0 x8 gives"},
-	     {0, 6.3, "PCIe 3.0 x8 or 4.0 x4 gives"},
-	     {0, 3.2, "PCIe 3.0 x4 gives"}};
+	     {2, 6.3, "PCIe 3.0 x8 or 4.0 x4 gives"},
+	     {1, 3.2, "PCIe 3.0 x4 gives"}};
 
-static double pcie_gbps(int generation)
+/* Half the lanes give what the generation before does. */
+static double pcie_gbps(const struct expect_gpu *g)
 {
+	int generation = g->pcie;
+
+	for (int lanes = g->lanes; lanes < 16; lanes *= 2)
+		generation--;
 	for (size_t i = 0; i < ARRAY_LEN(links); i++)
-		if (generation && links[i].generation == generation)
+		if (g->pcie && links[i].generation == generation)
 			return links[i].gbps;
 	return NAN;
 }
@@ -64,7 +69,7 @@ static const char *unknown(const struct peers *p)
 
 static void judge_host(const struct peers_look *x, const struct expect_gpu *g, struct finding *f)
 {
-	double gives = pcie_gbps(g ? g->pcie : 0);
+	double gives = g ? pcie_gbps(g) : NAN;
 	const char *like = looks_like(x->usual);
 
 	if (x->p->both_ways || x->p->kind == PEERS_SHARED)
@@ -72,8 +77,8 @@ static void judge_host(const struct peers_look *x, const struct expect_gpu *g, s
 			    peers_measured(x));
 	else if (!isnan(gives))
 		by_share(x, gives, &of_pcie,
-			 arena_printf(x->a, "the %g GB/s that PCIe %d.0 x16 gives, which %s has",
-				      gives, g->pcie, g->name),
+			 arena_printf(x->a, "the %g GB/s that PCIe %d.0 x%d gives, which %s has",
+				      gives, g->pcie, g->lanes, g->name),
 			 f);
 	else if (g)
 		finding_set(f, ST_INFO, "%s; what leads to %s's host is not in the table",

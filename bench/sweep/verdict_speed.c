@@ -1,6 +1,7 @@
 /* The speed of a sweep: what lasts of it, against what the hardware should do or somebody wants. */
 #include "bench/comm/backend.h"
 #include "bench/sweep/against.h"
+#include "bench/sweep/expect_gpu.h"
 #include "bench/sweep/instances.h"
 #include "bench/sweep/table.h"
 #include "bench/sweep/verdict.h"

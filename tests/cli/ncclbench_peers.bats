@@ -59,6 +59,13 @@ h100='NVIDIA H100 80GB HBM3'
     { head_of v0.8 'NVIDIA A100-PCIE-40GB' 1; matrix host_to_device_memcpy_ce 'CPU(row) -> GPU(column)' 24.7; } >one
     judged 0 one
     finds link.bandwidth pass '24.7 GB/s of one GPU: 99 % of the 25 GB/s that PCIe 4.0 x16'
+    # eight lanes by design; in a laptop nobody knows
+    { head_of v0.8 'NVIDIA GeForce RTX 4060 Ti' 1; matrix host_to_device_memcpy_ce 'CPU(row) -> GPU(column)' 12.9; } >eight
+    judged 0 eight
+    finds link.bandwidth pass 'of the 12.5 GB/s that PCIe 4.0 x8 gives, which GeForce RTX 4060 has'
+    sed 's/4060 Ti/4090 Laptop GPU/' eight >laptop
+    judged 0 laptop
+    finds link.bandwidth info "what leads to GeForce RTX 4090's host is not in the table"
     { head_of v0.8 'NVIDIA Unheard 1' 1; matrix host_to_device_memcpy_ce 'CPU(row) -> GPU(column)' 12.4; } >unknown
     judged 0 unknown
     finds link.bandwidth info 'which is what PCIe 3.0 x16 or 4.0 x8 gives; not judged: this GPU is not in the table'

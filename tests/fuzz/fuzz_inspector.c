@@ -15,6 +15,7 @@
 #include "bench/inspector/say_who.c"
 #include "bench/inspector/stops.c"
 #include "bench/sweep/expect.c"
+#include "bench/sweep/expect_gpu.c"
 #include "bench/sweep/instances.c"
 #include "tests/fuzz/hush.h"
 

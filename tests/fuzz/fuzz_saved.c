@@ -2,7 +2,8 @@
  * Any bytes as somebody's saved benchmark: a table, nccl-tests' JSON, ours. What is
  * accepted can be judged and drawn.
  */
-#include "bench/sweep/expect.c" /* these six are pure but for reading files */
+#include "bench/sweep/expect.c" /* these seven are pure but for reading files */
+#include "bench/sweep/expect_gpu.c"
 #include "bench/sweep/export_plot.c"
 #include "bench/sweep/instances.c"
 #include "bench/sweep/saved.c"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "bench/sweep/expect.h"
+#include "bench/sweep/expect_gpu.h"
 
 #include <math.h>
 
@@ -320,6 +321,58 @@ static void nvlink_may_join_hosts(void **state)
 	assert_true(isfinite(x.asked));
 }
 
+/* As their drivers name them: one model is sold in many forms, and others begin with its name. */
+static void names_tell_a_card_from_a_board(void **state)
+{
+	static const struct {
+		const char *name;
+		double nvlink;
+		int pcie, lanes; /* no lanes: it is not in the table */
+	} cases[] = {
+		{"A100", 300, 4, 16},
+		{"NVIDIA A100-SXM4-40GB", 300, 4, 16},
+		{"NVIDIA A100-SXM-64GB", 300, 4, 16},
+		{"NVIDIA A100-PCIE-40GB", 0, 4, 16},
+		{"NVIDIA A100 80GB PCIe", 0, 4, 16},
+		{"NVIDIA A100-40C", 0, 0, 16},
+		{"GRID A100-4-20C", 0, 0, 16},
+		{"NVIDIA A100X", 0, 0, 0},
+		{"NVIDIA RTX A1000", 0, 0, 0},
+		{"NVIDIA RTX A4000", 0, 0, 0},
+		{"NVIDIA A800-SXM4-80GB", 200, 4, 16},
+		{"NVIDIA A800 40GB Active", 0, 4, 16},
+		{"Tesla V100-SXM3-32GB", 150, 3, 16},
+		{"Tesla V100-DGXS-32GB", 150, 3, 16},
+		{"Tesla V100-FHHL-16GB", 0, 3, 16},
+		{"Tesla P100-SXM2-16GB", 80, 3, 16},
+		{"Quadro P1000", 0, 0, 0},
+		{"Quadro GP100", 0, 0, 0},
+		{"NVIDIA H100 80GB HBM3", 450, 5, 16},
+		{"NVIDIA H100 NVL", 0, 5, 16},
+		{"NVIDIA H100-80C", 0, 0, 16},
+		{"NVIDIA H20-3e", 450, 5, 16},
+		{"NVIDIA GH200 480GB", 450, 0, 16},
+		{"NVIDIA GB200", 900, 0, 16},
+		{"NVIDIA B300 SXM6 AC", 900, 0, 16},
+		{"NVIDIA A10G", 0, 4, 16},
+		{"NVIDIA L40S", 0, 4, 16},
+		{"NVIDIA GeForce RTX 3090 Ti", 0, 4, 16},
+		{"NVIDIA GeForce RTX 4060 Ti", 0, 4, 8},
+		{"NVIDIA GeForce RTX 4090 Laptop GPU", 0, 0, 16},
+	};
+	struct expect_gpu g;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool is_known = expect_gpu(cases[i].name, &g);
+
+		if (is_known != (cases[i].lanes > 0) ||
+		    (is_known && (g.nvlink != cases[i].nvlink || g.pcie != cases[i].pcie ||
+				  g.lanes != cases[i].lanes)))
+			fail_msg("%s: %g, %d", cases[i].name, g.nvlink, g.pcie);
+	}
+}
+
 static void what_cannot_be_derived_says_why(void **state)
 {
 	static const struct expect_facts facts[] = {
@@ -364,6 +417,7 @@ int main(void)
 		cmocka_unit_test(host_memory_is_asked_for_what_a_thread_does),
 		cmocka_unit_test(instances_grant),
 		cmocka_unit_test(nvlink_may_join_hosts),
+		cmocka_unit_test(names_tell_a_card_from_a_board),
 		cmocka_unit_test(what_cannot_be_derived_says_why),
 	};
 
