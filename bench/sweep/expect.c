@@ -109,15 +109,22 @@ static double node_gbps(const struct expect_facts *f, struct arena *a, struct ex
 }
 
 /*
- * Where no switch joins them each two have some of their links: only all of a host's GPUs together
- * use them all. With a switch, which boards of eight have, any of them do.
+ * Why the links that join these, and no others, are not known; NULL: they have all of theirs.
+ * Without a switch each two have some of their links, and of four, as half of a board for eight,
+ * nobody says whether the others lead to any. With one, which boards of eight have, any of them
+ * have all.
  */
-static bool are_a_part(const struct expect_facts *f, const struct expect_gpu *g)
+static const char *unknown_links(const struct expect_facts *f, const struct expect_gpu *g)
 {
 	enum { BOARD = 8 };
 	int here = f->gpus > 0 ? f->gpus : BOARD;
 
-	return f->ranks < here && !(g->is_switched && here >= BOARD);
+	if (f->ranks < here && !(g->is_switched && here >= BOARD))
+		return "a part of the host's GPUs: how many links join just them is not known";
+	if (here < BOARD && !g->is_switched)
+		return "fewer than eight GPUs without a switch: how many of their links join them "
+		       "is not known";
+	return NULL;
 }
 
 static void by_nvlink(const struct expect_gpu *g, const char *where, struct arena *a,
@@ -138,6 +145,7 @@ static void by_nvlink(const struct expect_gpu *g, const char *where, struct aren
 
 static void inside_one_host(const struct expect_facts *f, struct arena *a, struct expect *ret)
 {
+	const char *unknown;
 	struct expect_gpu g;
 
 	if (!expect_gpu(f->gpu, &g))
@@ -146,9 +154,9 @@ static void inside_one_host(const struct expect_facts *f, struct arena *a, struc
 					     "processors");
 	if (!(g.nvlink > 0))
 		return nothing(ret, "a PCIe card: it depends on bridges and switches");
-	if (are_a_part(f, &g))
-		return nothing(ret, "a part of the host's GPUs: how many links join just them is "
-				    "not known");
+	unknown = unknown_links(f, &g);
+	if (unknown)
+		return nothing(ret, unknown);
 	by_nvlink(&g, "in one host", a, ret);
 }
 

@@ -393,6 +393,9 @@ static void what_cannot_be_derived_says_why(void **state)
 		/* two share only the links between them, unless there is a switch */
 		{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 2, 1, NAN, 0, 4, false, 0},
 		{"nccl", "all_reduce", "Tesla V100-SXM2-16GB", NULL, 4, 1, NAN, 0, 0, false, 0},
+		/* all four of half a board: two of the six links of each lead to the other half */
+		{"nccl", "all_reduce", "Tesla V100-SXM2-16GB", NULL, 4, 1, NAN, 0, 4, false, 0},
+		{"nccl", "all_reduce", NULL, "p3.8xlarge", 4, 1, NAN, 0, 4, false, 0},
 	};
 	AUTO(arena_done) struct arena a = {0};
 	struct expect x;
