@@ -6,7 +6,6 @@
 #include "lib/core/plugin.h"
 #include "lib/core/units.h"
 #include "lib/host/burst.h"
-#include "lib/host/pcie.h"
 #include "lib/host/processors.h"
 #include "lib/host/sysroot.h"
 
@@ -105,7 +104,7 @@ static struct burst_seen *seen(struct running *r, const struct burst *b)
 			return &r->to->v[i];
 		}
 	s = LIST_ADD(r->v->a, r->to);
-	*s = (struct burst_seen){.b = *b, .load = {-1, -1, -1}, .gts = NAN};
+	*s = (struct burst_seen){.b = *b, .load = {-1, -1, -1}, .link = {NAN, NAN, 0, 0}};
 	return s;
 }
 
@@ -113,14 +112,11 @@ static struct burst_seen *seen(struct running *r, const struct burst *b)
 static void look_at(struct running *r, enum burst_moment m, struct burst_seen *s)
 {
 	const unsigned char seen = (unsigned char)m;
-	struct pcie_link link;
 
 	if (m == BURST_COMPUTES)
 		nvml_read_load(s->b.pci, LOOK_NS, &s->load);
-	if (m == BURST_COPIES) {
-		pcie_link(r->v->a, s->b.pci, &link);
-		s->gts = link.gts;
-	}
+	if (m == BURST_COPIES)
+		pcie_link(r->v->a, s->b.pci, &s->link);
 	if (r->answers[1] >= 0)
 		(void)!write(r->answers[1], &seen, 1);
 }

@@ -1,6 +1,5 @@
 /* A GPU is slow when most of its kind are faster: there is no other number to compare with. */
 #include "lib/core/stats.h"
-#include "lib/host/pcie.h"
 #include "lib/report/json.h"
 #include "probes/node/gpu_burst.h"
 
@@ -13,19 +12,24 @@ static const struct measure {
 	const char *check, *key, *words, *unit;
 	size_t at;
 	const char *fix;
+	bool is_of_link; /* and so by how many lanes it has, of which pcie.width speaks */
 } measures[] = {
 	{"gpu.matmul", "matmul_tflops", "multiplies matrices at", "TFLOP/s",
 	 offsetof(struct burst, matmul_tflops),
 	 "nvidia-smi -q -i %d -d PERFORMANCE,CLOCK,POWER   # heat, power, clocks; then reset or "
-	 "replace it"},
+	 "replace it",
+	 false},
 	{"gpu.memory", "memory_gbps", "reads and writes its memory at", "GB/s",
-	 offsetof(struct burst, memory_gbps), "nvidia-smi -q -i %d -d ECC,ROW_REMAPPER,CLOCK"},
+	 offsetof(struct burst, memory_gbps), "nvidia-smi -q -i %d -d ECC,ROW_REMAPPER,CLOCK",
+	 false},
 	{"gpu.copy_in", "to_gpu_gbps", "takes data from the host at", "GB/s",
 	 offsetof(struct burst, to_gpu_gbps),
-	 "nvidia-smi -q -i %d | grep -A 8 'GPU Link Info'   # then reseat the card or its riser"},
+	 "nvidia-smi -q -i %d | grep -A 8 'GPU Link Info'   # then reseat the card or its riser",
+	 true},
 	{"gpu.copy_out", "from_gpu_gbps", "gives data to the host at", "GB/s",
 	 offsetof(struct burst, from_gpu_gbps),
-	 "nvidia-smi -q -i %d | grep -A 8 'GPU Link Info'   # then reseat the card or its riser"},
+	 "nvidia-smi -q -i %d | grep -A 8 'GPU Link Info'   # then reseat the card or its riser",
+	 true},
 };
 
 const char *burst_obstacle(const struct nvml_gpu *g)
@@ -42,8 +46,29 @@ static double value_of(const struct burst *b, const struct measure *m)
 	return *(const double *)(const void *)((const char *)b + m->at);
 }
 
+/* Of both ends of its link. */
+static double possible_gts(struct gpu_view *v, const struct burst_seen *s)
+{
+	struct pcie_link above = {.gts_max = NAN};
+	str_list bridges;
+
+	pcie_bridges(v->a, s->b.pci, &bridges);
+	if (bridges.n)
+		pcie_link(v->a, bridges.v[0], &above);
+	return fmin(s->link.gts_max, above.gts_max);
+}
+
+/* Boards give their slots different links: by what there is, and what each could do. */
+static bool have_alike_links(struct gpu_view *v, const struct burst_seen *x,
+			     const struct burst_seen *y)
+{
+	double x_gts = possible_gts(v, x), y_gts = possible_gts(v, y);
+
+	return x->link.width == y->link.width && (x_gts == y_gts || (isnan(x_gts) && isnan(y_gts)));
+}
+
 /* The middle of those of the same kind, measured the same way; of two the faster. */
-static double usual(struct gpu_view *v, const burst_list *all, const struct burst *b,
+static double usual(struct gpu_view *v, const burst_list *all, const struct burst_seen *s,
 		    const struct measure *m, size_t *ret_n)
 {
 	double *values = arena_alloc(v->a, (all->n + 1) * sizeof(*values));
@@ -52,7 +77,9 @@ static double usual(struct gpu_view *v, const burst_list *all, const struct burs
 	for (size_t i = 0; i < all->n; i++) {
 		const struct burst *x = &all->v[i].b;
 
-		if (streq(x->name, b->name) && streq(x->how, b->how) && !isnan(value_of(x, m)))
+		if (streq(x->name, s->b.name) && streq(x->how, s->b.how) &&
+		    !isnan(value_of(x, m)) &&
+		    (!m->is_of_link || have_alike_links(v, &all->v[i], s)))
 			values[n++] = value_of(x, m);
 	}
 	*ret_n = n;
@@ -88,25 +115,25 @@ static void fix_of(struct gpu_view *v, struct finding *f, const struct burst *b,
 	finding_fix(f, "%.*s%d%s", (int)(hole - fix), fix, index_of(v, b), hole + 2);
 }
 
-static bool slow(struct gpu_view *v, const burst_list *all, const struct burst *b,
+static bool slow(struct gpu_view *v, const burst_list *all, const struct burst_seen *s,
 		 const struct measure *m)
 {
-	double own = value_of(b, m), peers;
+	double own = value_of(&s->b, m), peers;
 	struct finding *f;
 	size_t n;
 
 	if (isnan(own))
 		return false;
-	peers = usual(v, all, b, m, &n);
+	peers = usual(v, all, s, m, &n);
 	if (n < 2 || own >= SLOW * peers)
 		return false;
-	f = gpu_note(v, m->check, subject(v, b));
+	f = gpu_note(v, m->check, subject(v, &s->b));
 	finding_set(f, n > 2 && own < VERY_SLOW * peers ? ST_FAIL : ST_WARN,
 		    "%s %.4g %s, %.0f %% of the %.4g of the others", m->words, own, m->unit,
 		    own / peers * 100, peers);
 	finding_value(f, own, m->unit);
 	finding_expect(f, ">= %.4g %s", SLOW * peers, m->unit);
-	fix_of(v, f, b, m->fix);
+	fix_of(v, f, &s->b, m->fix);
 	return true;
 }
 
@@ -178,24 +205,15 @@ static bool slows_down(struct gpu_view *v, const struct burst_seen *s)
 /* Now that it is not at rest. */
 static bool slow_link(struct gpu_view *v, const struct burst_seen *s)
 {
-	struct pcie_link own, above = {.gts_max = NAN};
-	double possible;
-	str_list bridges;
+	double possible = possible_gts(v, s);
 	struct finding *f;
 
-	if (isnan(s->gts))
-		return false;
-	pcie_link(v->a, s->b.pci, &own);
-	pcie_bridges(v->a, s->b.pci, &bridges);
-	if (bridges.n)
-		pcie_link(v->a, bridges.v[0], &above);
-	possible = fmin(own.gts_max, above.gts_max);
-	if (isnan(possible) || s->gts >= possible)
+	if (isnan(s->link.gts) || isnan(possible) || s->link.gts >= possible)
 		return false;
 	f = gpu_note(v, "pcie.speed", subject(v, &s->b));
 	finding_set(f, ST_WARN, "its PCIe link runs at %.4g GT/s under load, %.4g are possible",
-		    s->gts, possible);
-	finding_value(f, s->gts, "GT/s");
+		    s->link.gts, possible);
+	finding_value(f, s->link.gts, "GT/s");
 	finding_expect(f, "%.4g GT/s", possible);
 	finding_fix(
 		f,
@@ -223,7 +241,7 @@ static void data(struct gpu_view *v, const burst_list *all)
 		json_num(o, "clock_reasons", s->load.reasons < 0 ? NAN : (double)s->load.reasons);
 		json_num(o, "sm_mhz", s->load.sm_mhz < 0 ? NAN : (double)s->load.sm_mhz);
 		json_num(o, "celsius", s->load.celsius < 0 ? NAN : (double)s->load.celsius);
-		json_num(o, "gts", s->gts);
+		json_num(o, "gts", s->link.gts);
 		json_str(o, "error", s->trouble ?: s->b.error[0] ? s->b.error : NULL);
 	}
 }
@@ -242,17 +260,21 @@ static void compared(struct gpu_view *v, const burst_list *all)
 
 static void summary(struct gpu_view *v, const burst_list *all)
 {
-	const struct burst *b = &all->v[0].b;
+	const struct burst_seen *first = &all->v[0];
 	size_t n;
-	double mm = usual(v, all, b, &measures[0], &n), memory = usual(v, all, b, &measures[1], &n);
-	double in = usual(v, all, b, &measures[2], &n);
-	struct finding *f =
-		gpu_note(v, "gpu.burst",
-			 all->n == 1 ? subject(v, b) : arena_printf(v->a, "%zu GPUs", all->n));
+	double mm = usual(v, all, first, &measures[0], &n);
+	double memory = usual(v, all, first, &measures[1], &n);
+	double in = usual(v, all, first, &measures[2], &n);
+	struct finding *f = gpu_note(v, "gpu.burst",
+				     all->n == 1 ? subject(v, &first->b)
+						 : arena_printf(v->a, "%zu GPUs", all->n));
 
 	finding_set(f, ST_PASS,
 		    "compute right: %.4g TFLOP/s (%s), memory %.4g GB/s, PCIe %.4g GB/s%s", mm,
-		    b->how, memory, in, all->n > 1 ? ", all alike" : "");
+		    first->b.how, memory, in,
+		    all->n == 1	  ? ""
+		    : n == all->n ? ", all alike"
+				  : ", each like others of its kind and link");
 	finding_value(f, mm, "TFLOP/s");
 }
 
@@ -288,7 +310,7 @@ void burst_judge(struct gpu_view *v, const burst_list *all)
 		bad += in_trouble(v, s);
 		bad += computes_wrong(v, &s->b);
 		for (size_t m = 0; m < ARRAY_LEN(measures); m++)
-			bad += slow(v, all, &s->b, &measures[m]);
+			bad += slow(v, all, s, &measures[m]);
 		bad += slows_down(v, s);
 		bad += slow_link(v, s);
 	}

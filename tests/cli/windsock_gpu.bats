@@ -255,6 +255,13 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     burst 'pci=1 lost=2' 1
     [ "$(state gpu.copy_in 'GPU 1 '),$(state gpu.copy_out 'GPU 1 ')" = fail,fail ]
     [[ $(said gpu.burst) == *'failed at its work: retain: some error (999)'* ]]
+    # in a slot of 8 lanes, as boards for workstations have: that is said once
+    for d in tree/sys/bus/pci/devices/*; do echo 16 | tee "$d/current_link_width" >"$d/max_link_width"; done
+    mkdir tree/sys/bus/pci/devices/0000:29:00.0
+    echo 8 | tee tree/sys/bus/pci/devices/{0000:2a:00.0/current_link_width,0000:29:00.0/max_link_width}
+    burst 'pci=1' 0
+    [ "$(state pcie.width 'GPU 1 '),$(state gpu.copy_in),$(state gpu.copy_out)" = warn,, ]
+    [[ $(said gpu.burst) == *'PCIe 25 GB/s, each like others of its kind and link' ]]
     burst 'hang=1 crash=2' 1 10s
     [[ $(said gpu.burst) == *'did not finish its work'*'ended the process that used it'* ]]
     [ "$(jq -c '[.data.host.burst[] | select(.error == null) | .index]' <<<"$output")" = '[0,3]' ]
