@@ -42,7 +42,25 @@ struct abi_fabric_old { /* nvmlGpuFabricInfo_t: without a version */
 	unsigned clique;
 	unsigned char state;
 };
-enum { ABI_FABRIC_V2_BYTES = 36 }; /* sizeof(nvmlGpuFabricInfo_v2_t) */
+struct abi_margin { /* nvmlMarginTemperature_v1_t */
+	unsigned version;
+	int celsius; /* that are left to the nearest limit */
+};
+struct abi_field { /* nvmlFieldValue_t */
+	unsigned id, scope;
+	long long time_us, took_us;
+	int type, error; /* ABI_*, nvmlReturn_t */
+	union {
+		unsigned u;
+		int s;
+		unsigned long long ull;
+		long long sll;
+	} value;
+};
+/* nvmlValueType_t, as far as fields of ours have one: its "unsigned long" is of 64 bits here. */
+enum { ABI_UNSIGNED = 1, ABI_ULONG, ABI_ULONGLONG, ABI_LONGLONG, ABI_INT };
+enum { ABI_SLOWDOWN_TLIMIT = 194 }; /* NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT: as a margin */
+enum { ABI_FABRIC_V2_BYTES = 36 };  /* sizeof(nvmlGpuFabricInfo_v2_t) */
 #define ABI_VERSION(bytes, n) ((unsigned)(bytes) | (unsigned)(n) << 24)
 
 typedef void *abi_gpu;
@@ -89,6 +107,8 @@ typedef int abi_text(abi_gpu, char *, unsigned);
 	F(default_limit, abi_number *, "nvmlDeviceGetPowerManagementDefaultLimit", NULL)           \
 	F(temperature, int (*)(abi_gpu, int, unsigned *), "nvmlDeviceGetTemperature", NULL)        \
 	F(threshold, int (*)(abi_gpu, int, unsigned *), "nvmlDeviceGetTemperatureThreshold", NULL) \
+	F(margin, int (*)(abi_gpu, struct abi_margin *), "nvmlDeviceGetMarginTemperature", NULL)   \
+	F(fields, int (*)(abi_gpu, int, struct abi_field *), "nvmlDeviceGetFieldValues", NULL)     \
 	F(pcie_gen, abi_number *, "nvmlDeviceGetCurrPcieLinkGeneration", NULL)                     \
 	F(pcie_gen_max, abi_number *, "nvmlDeviceGetMaxPcieLinkGeneration", NULL)                  \
 	F(pcie_width, abi_number *, "nvmlDeviceGetCurrPcieLinkWidth", NULL)                        \
@@ -115,6 +135,9 @@ struct nvml_api {
 
 /* False: there is no such library, or not enough of it. */
 bool nvml_load(struct nvml_api *ret);
+
+/* False: it does not know that field of this GPU, or it is no whole number. */
+bool nvml_field(const struct nvml_api *api, abi_gpu gpu, unsigned id, unsigned scope, int64_t *ret);
 
 struct nvml_gpu;
 /* In the child: everything about one GPU. */

@@ -86,6 +86,18 @@ static void memory_health(const struct nvml_api *api, abi_gpu gpu, struct nvml_g
 	g->pages_pending = ASK(api->pages_pending, gpu);
 }
 
+/* Where it slows itself down: from Ada on the old question may be refused, and margins are told. */
+static int64_t slowdown(const struct nvml_api *api, abi_gpu gpu, int64_t celsius)
+{
+	struct abi_margin margin = {.version = ABI_VERSION(sizeof(margin), 1)};
+	int64_t at = ASK(api->threshold, gpu, AT_SLOWDOWN);
+
+	if (at > 0 || celsius < 0 || !api->margin || api->margin(gpu, &margin) ||
+	    !nvml_field(api, gpu, ABI_SLOWDOWN_TLIMIT, 0, &at))
+		return at;
+	return celsius + margin.celsius - at;
+}
+
 static void clocks(const struct nvml_api *api, abi_gpu gpu, struct nvml_gpu *g)
 {
 	unsigned long long reasons = 0;
@@ -100,7 +112,7 @@ static void clocks(const struct nvml_api *api, abi_gpu gpu, struct nvml_gpu *g)
 	g->limit_mw = ASK(api->limit, gpu);
 	g->default_limit_mw = ASK(api->default_limit, gpu);
 	g->celsius = ASK(api->temperature, gpu, SENSOR_GPU);
-	g->slowdown_celsius = ASK(api->threshold, gpu, AT_SLOWDOWN);
+	g->slowdown_celsius = slowdown(api, gpu, g->celsius);
 	g->shutdown_celsius = ASK(api->threshold, gpu, AT_SHUTDOWN);
 }
 

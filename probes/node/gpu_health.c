@@ -115,18 +115,23 @@ static bool heat_known(const struct nvml_gpu *g) { return g->celsius >= 0; }
 
 static bool heat(struct gpu_view *v, const struct nvml_gpu *g)
 {
-	enum { NEAR = 5, USUAL_SLOWDOWN = 90 };
-	int64_t limit = g->slowdown_celsius > 0 ? g->slowdown_celsius : USUAL_SLOWDOWN;
+	enum { NEAR = 5, HOT = 85 };
+	int64_t limit = g->slowdown_celsius, warm = limit > 0 ? limit - NEAR : HOT;
 	struct finding *f;
 
-	if (g->celsius < limit - NEAR)
+	if (g->celsius < warm)
 		return false;
 	f = gpu_note(v, "gpu.temperature", gpu_subject(v, g));
-	finding_set(f, g->celsius >= limit ? ST_FAIL : ST_WARN,
-		    "is at %lld degrees; it slows itself down at %lld", (long long)g->celsius,
-		    (long long)limit);
+	if (limit > 0)
+		finding_set(f, g->celsius >= limit ? ST_FAIL : ST_WARN,
+			    "is at %lld degrees; it slows itself down at %lld",
+			    (long long)g->celsius, (long long)limit);
+	else /* gpu.throttle says whether it does */
+		finding_set(f, ST_WARN,
+			    "is at %lld degrees; where it slows itself down is not known",
+			    (long long)g->celsius);
 	finding_value(f, (double)g->celsius, "C");
-	finding_expect(f, "below %lld", (long long)limit - NEAR);
+	finding_expect(f, "below %lld", (long long)warm);
 	finding_fix(f,
 		    "nvidia-smi -q -i %d -d TEMPERATURE   # look at fans, filters, and the air in "
 		    "front",

@@ -15,6 +15,8 @@
  *	3 open 15		GPU 3's: opening it fails with this
  *	3 links 110111		NVLinks, one digit each
  *	3 link.errors 5 0 2 0	what each of these has counted
+ *	3 margin 5		degrees to its limit
+ *	3 field.214 7		a field of nvmlDeviceGetFieldValues, whatever its scope
  *	3 fabric STATE STATUS CLUSTER CLIQUE HEALTH SUMMARY
  *	3 processes PID:BYTES PID:BYTES
  *	long			their entries are 32 bytes long, as early drivers 535 have them
@@ -252,6 +254,29 @@ OUT int nvmlDeviceGetMemoryInfo(abi_gpu gpu, struct abi_memory *ret)
 	if (!rc)
 		*ret = (struct abi_memory){v[0], v[0] - v[1], v[1]};
 	return rc;
+}
+
+OUT int nvmlDeviceGetMarginTemperature(abi_gpu gpu, struct abi_margin *ret);
+OUT int nvmlDeviceGetMarginTemperature(abi_gpu gpu, struct abi_margin *ret)
+{
+	unsigned celsius = 0;
+	int rc = ret->version == ABI_VERSION(sizeof(*ret), 1) ? one(gpu, "margin", &celsius) : OLD;
+
+	ret->celsius = (int)celsius;
+	return rc;
+}
+
+OUT int nvmlDeviceGetFieldValues(abi_gpu gpu, int n, struct abi_field *list);
+OUT int nvmlDeviceGetFieldValues(abi_gpu gpu, int n, struct abi_field *list)
+{
+	for (struct abi_field *f = list; f < list + n; f++) {
+		char key[32];
+
+		(void)snprintf(key, sizeof(key), "field.%u", f->id);
+		f->type = f->id == ABI_SLOWDOWN_TLIMIT ? ABI_INT : ABI_ULONGLONG;
+		f->error = numbers(gpu, key, &f->value.ull, 1);
+	}
+	return OK;
 }
 
 OUT int nvmlDeviceGetEccMode(abi_gpu gpu, unsigned *now, unsigned *later);

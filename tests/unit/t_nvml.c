@@ -16,6 +16,8 @@ static void t_abi(void **state)
 	assert_int_equal(sizeof(struct abi_process), 24);
 	assert_int_equal(sizeof(struct abi_utilization), 8);
 	assert_int_equal(sizeof(struct abi_fabric_old), 28);
+	assert_int_equal(sizeof(struct abi_margin), 8);
+	assert_int_equal(sizeof(struct abi_field), 40);
 	assert_int_equal(offsetof(struct abi_fabric, summary), ABI_FABRIC_V2_BYTES);
 	assert_int_equal(ABI_VERSION(ABI_FABRIC_V2_BYTES, 2), 0x02000024);
 	assert_int_equal(ABI_VERSION(sizeof(struct abi_fabric), 3), 0x03000028);
