@@ -11,7 +11,7 @@
 
 struct counter {
 	const char *port;    /* "mlx5_0/1", "GPU 0 NVLink 3" */
-	const char *name;    /* "symbol_error" */
+	const char *name;    /* "symbol_error"; "": nothing is told of this port */
 	const char *meaning; /* "bits arrive wrong: cable or transceiver" */
 	bool severe;	     /* no healthy run grows it */
 	uint64_t value;
@@ -37,7 +37,7 @@ cJSON *counters_watch_end(struct counter_watch *w);
 /*
  * One finding per counter that grew (rdma.counter, nvlink.counter): FAIL for the
  * severe ones, WARN for the others; one PASS when there are counters and none grew, one SKIP when
- * none could be read again.
+ * none could be read again, or NVLinks are up of which nothing is told.
  * Adds nothing where there are none. @host: NULL for this one. @add: report_add().
  */
 void counters_judge(const counter_list *before, const counter_list *after, const char *host,

@@ -100,8 +100,21 @@ struct nvml {
 /* @deadline_ns: the longest silence. Below a sysroot only WINDSOCK_NVML is asked. */
 void nvml_read(struct arena *a, uint64_t deadline_ns, struct nvml *ret);
 
-/* What a link that is up has counted; in the order of nvmlNvLinkErrorCounter_t. */
-enum { NVML_REPLAYS, NVML_RECOVERIES, NVML_CRC_FLIT, NVML_CRC_DATA, NVML_LINK_COUNTERS };
+/*
+ * What a link that is up has counted: up to NVLink 4 in the order of nvmlNvLinkErrorCounter_t, from
+ * 5 on (Blackwell) by fields that are others.
+ */
+enum {
+	NVML_REPLAYS,
+	NVML_RECOVERIES,
+	NVML_CRC_FLIT,
+	NVML_CRC_DATA,
+	NVML_DAMAGED,
+	NVML_INTEGRITY,
+	NVML_LOST,
+	NVML_RETRAINED,
+	NVML_LINK_COUNTERS
+};
 struct nvml_link {
 	int gpu, link;
 	int64_t errors[NVML_LINK_COUNTERS]; /* -1: it does not say */

@@ -9,17 +9,42 @@ struct reading {
 	nvml_link_list *to;
 };
 
+/* NVML_FI_DEV_NVLINK_COUNT_*, of NVLink 5 */
+static const unsigned fields[NVML_LINK_COUNTERS] = {
+	[NVML_DAMAGED] = 208,	/* RCV_ERRORS */
+	[NVML_INTEGRITY] = 211, /* LOCAL_LINK_INTEGRITY_ERRORS */
+	[NVML_LOST] = 214,	/* LINK_RECOVERY_FAILED_EVENTS */
+	[NVML_RETRAINED] = 215, /* LINK_RECOVERY_EVENTS */
+};
+
+static int64_t by_function(const struct nvml_api *api, abi_gpu gpu, int link, int counter)
+{
+	unsigned long long v = 0;
+
+	return api->link_errors && !api->link_errors(gpu, (unsigned)link, counter, &v) ? (int64_t)v
+										       : -1;
+}
+
+static int64_t by_field(const struct nvml_api *api, abi_gpu gpu, int link, int counter)
+{
+	int64_t v;
+
+	return nvml_field(api, gpu, fields[counter], (unsigned)link, &v) ? v : -1;
+}
+
 static bool read_link(const struct nvml_api *api, abi_gpu gpu, struct nvml_link *l)
 {
 	unsigned active = 0;
+	bool is_told = false;
 
 	if (api->link(gpu, (unsigned)l->link, &active) || !active)
 		return false;
-	for (int i = 0; i < NVML_LINK_COUNTERS; i++) {
-		unsigned long long v = 0;
-
-		l->errors[i] = api->link_errors(gpu, (unsigned)l->link, i, &v) ? -1 : (int64_t)v;
+	for (int i = 0; i < NVML_DAMAGED; i++) {
+		l->errors[i] = by_function(api, gpu, l->link, i);
+		is_told |= l->errors[i] >= 0;
 	}
+	for (int i = NVML_DAMAGED; i < NVML_LINK_COUNTERS; i++)
+		l->errors[i] = is_told ? -1 : by_field(api, gpu, l->link, i);
 	return true;
 }
 
@@ -29,7 +54,7 @@ static void work(int to, void *arg)
 	unsigned gpus = 0;
 	abi_gpu gpu;
 
-	if (!api->link || !api->link_errors || api->init() || api->count(&gpus))
+	if (!api->link || api->init() || api->count(&gpus))
 		return;
 	for (unsigned g = 0; g < gpus; g++) {
 		if (api->by_index(g, &gpu))
