@@ -57,8 +57,10 @@ static int judge(const struct cuda_answer *r, struct arena *a, struct gpus *ret,
 	*ret = (struct gpus){.n = r->n};
 	if (r->is_sick) {
 		err_set(e, ERR_ABSENT, "the NVIDIA driver does not start: %s", r->text);
-		return err_hint(e, "nvidia-smi says more; without a GPU: ddpsmoke --device cpu, "
-				   "ncclbench --backend tcp");
+		return err_take_fix(e, arena_printf(a,
+						    "%s; without a GPU: ddpsmoke --device cpu, "
+						    "ncclbench --backend tcp",
+						    *r->fix ? r->fix : "- nvidia-smi says more"));
 	}
 	if (!r->n)
 		note_cards(r->has_driver, a, ret);

@@ -1,5 +1,7 @@
 #include "lib/host/cuda.h"
 
+#include "lib/host/cuda_start.h"
+
 #include <dlfcn.h>
 
 enum { CUDA_STUB = 34, CUDA_NO_DEVICE = 100 }; /* CUresult: cuda.h is not everywhere */
@@ -36,6 +38,7 @@ void cuda_ask(const char *library, struct cuda_answer *ret)
 	if (!say || say(code, &text) || !text)
 		text = "no reason given";
 	(void)snprintf(ret->text, sizeof(ret->text), "%s (CUDA error %d)", text, code);
+	(void)cuda_start_fix(code, *(void **)&init, ret->fix, sizeof(ret->fix));
 }
 
 struct asking {

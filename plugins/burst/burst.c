@@ -8,6 +8,7 @@
 
 #include "bench/plugin/image.h"
 #include "lib/core/units.h"
+#include "lib/host/cuda_start.h"
 #include "lib/host/gpu.h"
 
 #include <ctype.h>
@@ -204,12 +205,23 @@ static void one_gpu(const struct driver *d, const struct blas *blas, int number,
 	ask->tell(ask->arg, BURST_DONE, &b);
 }
 
+static int does_not_start(const struct driver *d, CUresult r, struct err *e)
+{
+	const char *text = NULL;
+	char fix[sizeof(e->hint)];
+
+	err_set(e, ERR_ABSENT, "CUDA does not start: %s (%d)",
+		!d->error_string(r, &text) && text ? text : "an unknown error", (int)r);
+	return cuda_start_fix((int)r, *(void *const *)&d->init, fix, sizeof(fix))
+		       ? err_take_fix(e, fix)
+		       : -1;
+}
+
 static int run(const struct burst_ask *ask, struct err *e)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 	struct driver d = {0};
 	struct blas blas = {0};
-	const char *text = NULL;
 	bool has_blas;
 	CUresult r;
 	int n = 0, cuda = 0;
@@ -226,9 +238,7 @@ static int run(const struct burst_ask *ask, struct err *e)
 		return err_set(e, ERR_ABSENT, "CUDA shows none of CUDA_VISIBLE_DEVICES='%.100s'",
 			       visible);
 	if (r != CUDA_SUCCESS)
-		return err_set(e, ERR_ABSENT, "CUDA does not start: %s (%d)",
-			       !d.error_string(r, &text) && text ? text : "an unknown error",
-			       (int)r);
+		return does_not_start(&d, r, e);
 	if (d.version(&cuda) != CUDA_SUCCESS)
 		cuda = 0;
 	has_blas = blas_load(&blas, cuda);

@@ -23,6 +23,7 @@ struct moment_record {
 };
 struct refusal {
 	char text[512];
+	char fix[512];
 	bool is_meant; /* somebody asked for it */
 };
 
@@ -88,6 +89,7 @@ static void work(int to, void *arg)
 	if (!r->plugin->run(&ask, &e))
 		return;
 	memcpy(r->refusal.text, e.msg, sizeof(r->refusal.text));
+	(void)snprintf(r->refusal.fix, sizeof(r->refusal.fix), "%s", err_fix(&e, r->v->a) ?: "");
 	r->refusal.is_meant = e.kind == ERR_USAGE;
 	aside_say(to, &r->refusal, sizeof(r->refusal));
 }
@@ -241,6 +243,8 @@ static void refused(struct gpu_view *v, const struct refusal *why)
 		return;
 	}
 	finding_set(f, ST_FAIL, "cannot be used: %s", why->text);
+	if (*why->fix)
+		finding_fix(f, "%s", why->fix);
 	fix_cuda(f);
 }
 

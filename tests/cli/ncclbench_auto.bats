@@ -68,5 +68,9 @@ few() { run --separate-stderr timeout 60 "$B" -b 1K -e 1K -n 2 "$@"; }
 @test "a driver that does not start is never a reason to measure something else" {
     WINDSOCK_FAKE_CUDA=sick few
     [ "$status" -eq 4 ]
-    [[ $stderr == *"the NVIDIA driver does not start: "*"ncclbench --backend tcp"* ]]
+    [[ $stderr == *"the NVIDIA driver does not start: "*"systemctl enable --now nvidia-fabricmanager"*"ncclbench --backend tcp"* ]]
+    # nor is nvidia-smi of help, which asks no libcuda
+    WINDSOCK_FAKE_CUDA=compat few --backend nccl
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"the NVIDIA driver does not start: "*"$O/fake/libcuda.so.1 is CUDA's compatibility library"*LD_LIBRARY_PATH* ]]
 }

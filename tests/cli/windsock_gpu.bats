@@ -298,6 +298,8 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     [ "$(state gpu.burst)" = pass ]
     burst 'start=0' 1
     [[ $(state gpu.burst) == fail && $(said gpu.burst) == 'CUDA does not start: it ended the process that asked it' ]]
+    burst 'init=803' 1
+    jq -e '.findings[] | select(.check == "gpu.burst") | .fix[0] | contains("fake/burst/libcuda.so.1 is of another version")' <<<"$output"
 }
 
 @test "burst: a GPU on which CUDA works is not failed for what NVML says of its fabric" {

@@ -25,6 +25,7 @@
  *	                   clock       two events are 2 ms apart for each one between them
  *	                   wall        events have the time by this host's clock
  *	                   sick        does not start
+^ *	                   compat      the same: it is CUDA's compatibility library
  *	                   taken       another process has the GPU, which takes one only
  *	                   three       has three GPUs
  *	                   no-capture  captures no stream
@@ -352,9 +353,10 @@ OUT CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, un
 OUT CUresult cuInit(unsigned)
 {
 	began = getpid();
-	return fake_mode("no-gpu") ? CUDA_ERROR_NO_DEVICE
-	       : fake_mode("sick") ? CUDA_ERROR_SYSTEM_NOT_READY
-				   : CUDA_SUCCESS;
+	return fake_mode("no-gpu")   ? CUDA_ERROR_NO_DEVICE
+	       : fake_mode("sick")   ? CUDA_ERROR_SYSTEM_NOT_READY
+	       : fake_mode("compat") ? CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE
+				     : CUDA_SUCCESS;
 }
 OUT CUresult cuDriverGetVersion(int *v)
 {

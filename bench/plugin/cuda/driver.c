@@ -3,6 +3,7 @@
 #include "bench/dev/dev.h"
 #include "bench/plugin/image.h"
 #include "bench/plugin/library.h"
+#include "lib/host/cuda_start.h"
 
 #include <dlfcn.h>
 
@@ -43,6 +44,16 @@ static int no_gpu(struct err *e)
 			visible);
 }
 
+static int does_not_start(CUresult r, struct err *e)
+{
+	char fix[sizeof(e->hint)];
+
+	err_set(e, ERR_ABSENT, "the NVIDIA driver does not start: %s", driver_words(r));
+	return cuda_start_fix((int)r, dlsym(RTLD_DEFAULT, "cuInit"), fix, sizeof(fix))
+		       ? err_take_fix(e, fix)
+		       : err_hint(e, "nvidia-smi says more");
+}
+
 int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
 {
 	CUresult r;
@@ -51,10 +62,8 @@ int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
 	if (load(w, e))
 		return -1;
 	r = cuInit(0); /* of no GPU, too */
-	if (r != CUDA_SUCCESS && r != CUDA_ERROR_NO_DEVICE) {
-		err_set(e, ERR_ABSENT, "the NVIDIA driver does not start: %s", driver_words(r));
-		return err_hint(e, "nvidia-smi says more");
-	}
+	if (r != CUDA_SUCCESS && r != CUDA_ERROR_NO_DEVICE)
+		return does_not_start(r, e);
 	(void)cuDriverGetVersion(&ret->version);
 	if (r == CUDA_SUCCESS && cuDeviceGetCount(&ret->gpus) == CUDA_SUCCESS && ret->gpus > 0)
 		return 0;
