@@ -2,7 +2,7 @@
 # and what of this program it uses, are compiled as position-independent code.
 PIC_SRC  := lib/core/arena.c lib/core/err.c lib/core/file.c lib/core/fix.c lib/core/quote.c lib/core/text.c \
             lib/core/units.c lib/core/wait.c \
-            lib/host/answers.c lib/host/cuda_start.c lib/host/nccl_alike.c lib/host/nccl_channel.c lib/host/places.c lib/host/python.c lib/host/rdma.c lib/host/sysroot.c lib/net/addr.c bench/comm/comm.c bench/comm/place.c bench/comm/reduce.c \
+            lib/host/answers.c lib/host/cgroup.c lib/host/cuda_start.c lib/host/memory.c lib/host/nccl_alike.c lib/host/nccl_channel.c lib/host/places.c lib/host/python.c lib/host/rdma.c lib/host/sysroot.c lib/net/addr.c bench/comm/comm.c bench/comm/place.c bench/comm/reduce.c \
             bench/comm/types.c bench/dev/dev_host.c bench/dev/pattern.c \
             $(wildcard bench/plugin/*.c)
 pic       = $(patsubst %,$(O)/pic/%.o,$(basename $(1)))

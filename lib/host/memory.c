@@ -35,6 +35,13 @@ uint64_t memory_available(void)
 	return group < most || !most ? group + !group : most; /* nothing left is not unknown */
 }
 
+uint64_t memory_of_integrated(uint64_t free_bytes)
+{
+	uint64_t available = memory_available();
+
+	return available > free_bytes ? available : free_bytes;
+}
+
 /* @used: a number of pages, the @field-th of /proc/self/statm. */
 static uint64_t left_of(struct arena *a, int resource, int field)
 {

@@ -10,6 +10,7 @@
 #include "lib/core/units.h"
 #include "lib/host/cuda_start.h"
 #include "lib/host/gpu.h"
+#include "lib/host/memory.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -57,10 +58,13 @@ static int open_gpu(struct work *w)
 static int prepare(struct work *w)
 {
 	size_t free_bytes = 0, all = 0;
+	int integrated = 0;
 
 	if (open_gpu(w))
 		return -1;
 	TRY(w, memory, &free_bytes, &all);
+	if (!w->d->attribute(&integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED, w->device) && integrated)
+		free_bytes = memory_of_integrated(free_bytes);
 	if (free_bytes < LEAST_FREE) {
 		(void)snprintf(w->b->error, sizeof(w->b->error),
 			       "only %zu MiB of its memory are free", free_bytes >> 20);

@@ -321,6 +321,9 @@ beside_rdma() { # ARGS...
     [[ $output == *"Reducing maxBytes to "*" due to memory limitation"* ]]
     WINDSOCK_FAKE_CUDA=small run -3 --separate-stderr "$B" --backend nccl --np 2 -b 64M -e 64M -n 1
     [[ $stderr == *"do not fit into memory"*"each rank on its GPU"* ]]
+    # what files fill of a memory that both have makes room
+    WINDSOCK_FAKE_CUDA=integrated run -0 --separate-stderr "$B" --backend nccl --np 2 -b 1M -e 2M -n 1
+    [[ $output != *Reducing* ]]
 }
 
 @test "after a failure what the GPU is at is aborted first" {

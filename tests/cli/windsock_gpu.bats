@@ -285,9 +285,9 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     [[ $(jq -r '[.data.host.burst[].how] | join(" ")' <<<"$output") == 'fp32 fp32 fp32 fp32' ]]
     CUBLAS=$O/fake/burst/libcuda.so.1 burst 'blas=1' 0
     [[ $(jq -r '[.data.host.burst[].how] | join(" ")' <<<"$output") == 'cuBLAS bf16 fp32 cuBLAS bf16 cuBLAS bf16' ]]
-    # nor does it wait for ever to be looked at
+    # nor does it wait for ever to be looked at, nor for memory that files fill and make room in
     says 'hang load'
-    burst 'gpus=1' 0
+    burst 'gpus=1 full=0 integrated=1' 0
     [[ $(jq -c '.data.host.burst[0] | has("sm_mhz"), .wrong' <<<"$output" | paste -sd,) == false,0 ]]
 }
 

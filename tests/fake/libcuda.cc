@@ -10,6 +10,7 @@
  *	                   lazy        work waits until somebody asks whether it is done, and
  *	                               streams without an event between them run last first
  *	                   small       48 MiB of memory
+ *	                   integrated  takes the host's memory, which files fill but for 1 MiB
  *	                   lost        a kernel reads where nothing is
  *	                   watched     drives a screen, and ends a kernel that takes long
  *	                   old-driver  knows CUDA 12.4: of kernels only text that it can read
@@ -374,6 +375,7 @@ OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute what, CUdevice d)
 	*v = what == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID		? own_gpu()
 	     : what == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID		? 0x53 + d
 	     : what == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID	? 0
+	     : what == CU_DEVICE_ATTRIBUTE_INTEGRATED		? fake_mode("integrated")
 	     : fake_mode("old-gpu") || fake_mode("own-old-gpu") ? 7
 								: 9;
 	return CUDA_SUCCESS;

@@ -12,6 +12,7 @@
  *	Or it leaves one element as it was, swaps two, loses a bit of what is copied from it, gives
  *	memory of the host only to who runs on one processor, or cuBLAS does not know it.
  *	start=8: it takes so many seconds to start; 0: that ends the process. init=802: it fails.
+ *	integrated=1: their memory is the host's.
  */
 #include <cuda.h>
 /* as the plug-in asks for them: the first form of each */
@@ -81,9 +82,10 @@ OUT CUresult cuDeviceGetPCIBusId(char *to, int n, CUdevice d)
 	snprintf(to, static_cast<size_t>(n), "0000:%s:00.0", slots[d % 8]);
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice)
+OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute what, CUdevice)
 {
-	return *v = 9, CUDA_SUCCESS;
+	*v = what == CU_DEVICE_ATTRIBUTE_INTEGRATED ? option("integrated") == 1 : 9;
+	return CUDA_SUCCESS;
 }
 OUT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d)
 {

@@ -3,6 +3,7 @@
 #include "bench/plugin/leave.h"
 #include "bench/plugin/nccl/newer.h"
 #include "lib/core/units.h"
+#include "lib/host/memory.h"
 
 #include <sched.h>
 
@@ -140,12 +141,23 @@ static int sync_gpu(struct dev *d, struct err *e)
 	return g->failure.kind ? -1 : 0;
 }
 
+static bool is_integrated(const struct gpu_dev *g)
+{
+	CUdevice dev;
+	int is = 0;
+
+	return cuDeviceGet(&dev, g->number) == CUDA_SUCCESS &&
+	       cuDeviceGetAttribute(&is, CU_DEVICE_ATTRIBUTE_INTEGRATED, dev) == CUDA_SUCCESS && is;
+}
+
 static uint64_t available(struct dev *d)
 {
 	struct gpu_dev *g = gpu_of(d);
 	size_t left = 0, all = 0;
 
 	gpu_note(g, "cuMemGetInfo", cuMemGetInfo(&left, &all));
+	if (is_integrated(g))
+		left = memory_of_integrated(left);
 	return left / (g->in_memory ? g->in_memory : 1);
 }
 
