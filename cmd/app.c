@@ -55,6 +55,14 @@ static int fail(const struct err *e)
 	return err_exit_code(e);
 }
 
+/* What the format's readers go by; of a rank that we started, or who takes part in --serve, it is
+ * who waits for it. */
+static int exit_code(const struct app *app, int own, bool warned)
+{
+	return getenv("WINDSOCK_RANK") ? own
+				       : renderer_exit_code(app->report_opts.format, own, warned);
+}
+
 /*
  * There is no report yet. Who reads a document gets one all the same, whose verdict is the error;
  * where it belongs into a file that cannot be made, there is none.
@@ -65,7 +73,7 @@ static int end_early(const struct report_opts *opts, struct err *e)
 	struct err unwritten = {0};
 	struct report *r;
 
-	if (e->kind == ERR_USAGE || !o.format || streq(o.format, "table"))
+	if (!o.format || streq(o.format, "table"))
 		return err_exit_code(e);
 	o.page = NULL; /* it may be what cannot be made */
 	r = report_new(&o, &unwritten);
@@ -80,7 +88,22 @@ static int give_up(const struct app *app, const struct app_spec *spec, char *con
 	(void)fail(e);
 	if (spec->failed)
 		spec->failed(argv, e);
-	return code;
+	return exit_code(app, code, false);
+}
+
+/* Of a command line that was wrong before its end was read. */
+static const char *format_asked(int argc, char **argv)
+{
+	const char *asked = getenv("WINDSOCK_FORMAT");
+
+	for (int i = 1; i < argc && !streq(argv[i], "--"); i++)
+		if (streq(argv[i], "--json"))
+			asked = "json";
+		else if (starts_with(argv[i], "--format="))
+			asked = argv[i] + strlen("--format=");
+		else if (streq(argv[i], "--format") && i + 1 < argc)
+			asked = argv[i + 1];
+	return asked && renderer_find(asked) && !getenv("WINDSOCK_RANK") ? asked : NULL;
 }
 
 /* A file opened while stdout is closed must not become stdout. Writing there still fails. */
@@ -210,7 +233,7 @@ static void note_ending(const struct report_opts *o)
 static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 {
 	struct err e = {0};
-	bool interrupted;
+	bool interrupted, warned;
 	int code;
 
 	meet_broken_pipes(app);
@@ -227,6 +250,7 @@ static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 	log_progress_end();
 	/* Whatever run() made of it: the cause is the signal, and nothing is concluded. */
 	interrupted = !(spec->picks && interrupt_by_budget()) && interrupt_err(&e) != 0;
+	warned = report_count(app->report, ST_WARN);
 	code = report_end(app->report, &e);
 	if (e.kind != ERR_NONE)
 		(void)fail(&e);
@@ -235,7 +259,7 @@ static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 	code = interrupted ? err_exit_code(&e) : code;
 	if (spec->ended)
 		spec->ended(spec->cfg, code, &e);
-	return code;
+	return exit_code(app, code, warned);
 }
 
 int app_main(const struct app_spec *spec, int argc, char **argv)
@@ -263,6 +287,8 @@ int app_main(const struct app_spec *spec, int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_DFL);
 	switch (parse(&app, spec, argc, argv, &answer, &e)) {
 	case OPT_ERROR:
+		app.report_opts = (struct report_opts){.command = spec->cmd.name,
+						       .format = format_asked(argc, argv)};
 		return give_up(&app, spec, argv, &e);
 	case OPT_DONE:
 		return print(answer);

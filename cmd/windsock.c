@@ -102,6 +102,10 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	const char *const written[] = {app->report_opts.output, q->page};
 
 	app->report_opts.files = q->page || q->nodes;
+	if (q->serve && renderer_exit_code(app->report_opts.format, 1, false) != 1)
+		return err_set(e, ERR_USAGE,
+			       "--serve waits for people; --format %s is for what runs by itself",
+			       app->report_opts.format);
 	if (report_check_page(q->page, e))
 		return -1;
 	if (preflight_ask_check(q, e) || hosts_settle(&q->hosts, &app->arena, e) ||

@@ -56,6 +56,13 @@ const struct renderer *renderer_find(const char *name)
 	return NULL;
 }
 
+int renderer_exit_code(const char *format, int own, bool warned)
+{
+	const struct renderer *r = format ? renderer_find(format) : NULL;
+
+	return r && r->exit_code ? r->exit_code(own, warned) : own;
+}
+
 static void report_free(struct report *r)
 {
 	if (r->sink.out && r->sink.out != stdout)
@@ -307,7 +314,9 @@ int report_end(struct report *r, struct err *e)
 	int code = err_exit_code(e), saved;
 	struct err unwritten = {0};
 
-	if (e->kind != ERR_USAGE) {
+	if (e->kind != ERR_USAGE || r->rend->exit_code) {
+		if (e->kind == ERR_USAGE)
+			r->opts.page = NULL;
 		if (e->kind)
 			add_error(r, e);
 		code = conclude(r, e);

@@ -4,7 +4,7 @@
  * The result of a command as a stream of events into a sink. Probes and
  * benches call report_*(); the renderer chosen with --format turns each event
  * into text as it comes (table, tap, github) or closes a document at the end
- * (json, junit, prometheus), also after Ctrl-C. Only a renderer writes to
+ * (json, junit, prometheus, nagios), also after Ctrl-C. Only a renderer writes to
  * stdout. All texts handed over are copied or live in the report's arena.
  *
  *	struct finding *f = report_find(r, "route.peer", "10.0.0.2");
@@ -175,7 +175,8 @@ size_t report_count(const struct report *r, enum status st);
  * the command broke (its error becomes the envelope's) or when writing failed.
  * Returns the exit code of the contract: 1 beats 4 beats 3 beats 0; no finding
  * that concludes anything (all skip, or none at all and no rows) is 3, unless an
- * answer was given. After ERR_USAGE nothing is written. A write that failed is 3
+ * answer was given. After ERR_USAGE nothing is written, but by a renderer whose readers
+ * look at stdout alone. A write that failed is 3
  * whatever was found, since nobody read it; errno is kept (EPIPE). What a file takes no more (a
  * full disk) is written to stdout. A page that is lost is an error like the run's own: a failure
  * beats it.
@@ -214,6 +215,9 @@ struct renderer {
 	const char *help;
 	bool wants_data;
 	bool folds; /* people read it: what many hosts say alike is one line */
+	/* The exit code that its readers go by, in place of @own; NULL: ours. They look at stdout
+	 * alone: a wrong command line is told there, too. */
+	int (*exit_code)(int own, bool warned);
 	void (*begin)(struct sink *s);
 	void (*finding)(struct sink *s, const struct finding *f);
 	void (*series)(struct sink *s, const struct series *se);
@@ -225,5 +229,7 @@ struct renderer {
 };
 extern const char *const renderer_names[]; /* NULL-terminated, for the option table */
 const struct renderer *renderer_find(const char *name);
+/* What to end with where the contract's code is @own; @format may be NULL. */
+int renderer_exit_code(const char *format, int own, bool warned);
 
 #endif

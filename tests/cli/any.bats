@@ -93,7 +93,7 @@ setup() {
 
 @test "an error before the run is one document in every format but the table, and has its exit code" {
     local format unreadable=/proc/self/mem # nobody's memory begins at 0
-    for format in json junit prometheus tap github markdown; do
+    for format in json junit prometheus tap github markdown nagios; do
         run -3 --separate-stderr ncclbench --format $format --baseline "$unreadable"
         [[ $output == *"cannot read $unreadable: Input/output error"* || $format == prometheus ]]
         [[ $stderr == *"ncclbench: cannot read $unreadable: Input/output error"* ]]
@@ -104,9 +104,22 @@ setup() {
         tap) [[ $output == "TAP version 14"*"not ok 1 - run ncclbench"*"1..1" ]] ;;
         github) [[ $output == "::error "* ]] ;;
         markdown) [[ $output == "## ncclbench: ERROR"* ]] ;;
+        nagios) [[ $output == "NCCLBENCH UNKNOWN - cannot read "*" | time="*"s failed=0;;0;0 warnings=0;0;;0" ]] ;;
         esac
     done
     run -3 --separate-stderr ncclbench --baseline "$unreadable"
+    [ -z "$output" ]
+    # a plug-in's readers see stdout alone, and 2 would be a sick cluster
+    run -3 --separate-stderr windsock --serve --format nagios
+    [[ $output == "WINDSOCK UNKNOWN - --serve waits for people; "* ]]
+    for line in '--format nagios --bogus' '--bogus --format=nagios' '--format nagios --plot -'; do
+        # shellcheck disable=SC2086 # words
+        run -3 --separate-stderr ncclbench $line
+        [[ $output == "NCCLBENCH UNKNOWN - "*" | "* && $stderr == "ncclbench: "* ]]
+    done
+    run -3 --separate-stderr env WINDSOCK_FORMAT=nagios windsock diff no/such/file other
+    [[ $output == "WINDSOCK UNKNOWN - cannot read no/such/file: "* ]]
+    run -2 --separate-stderr ncclbench --format nagios --json --bogus
     [ -z "$output" ]
     run -3 --separate-stderr ncclbench --json --report no/such/page.html
     [ "$(jq -r .verdict <<<"$output")" = error ]

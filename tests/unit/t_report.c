@@ -49,6 +49,7 @@ static void normalize(char *text)
 	blank(text, "\n  \"seconds\": ", "0.012");
 	blank(text, "timestamp=\"", "2026-11-20T11:00:00");
 	blank(text, "skipped=\"1\" time=\"", "0.012000");
+	blank(text, "| time=", "0.012");
 	blank(text, "windsock_run_duration_seconds{command=\"ifprobe\",host=\"node0\"} ", "0.012");
 	blank(text, "windsock_run_timestamp_seconds{command=\"ifprobe\",host=\"node0\"} ",
 	      "1795172400");
@@ -144,8 +145,8 @@ static void every_format(void **state)
 
 static void list_of_formats(void **state)
 {
-	static const char *const want[] = {"github",	 "json",  "junit", "markdown",
-					   "prometheus", "table", "tap"};
+	static const char *const want[] = {"github", "json",	   "junit", "markdown",
+					   "nagios", "prometheus", "table", "tap"};
 	struct err e = {0};
 
 	(void)state;
@@ -221,6 +222,63 @@ static void exit_codes(void **state)
 	}
 }
 
+/* Those of check plug-ins: what a report came to, after its own code. */
+static void exit_codes_of_readers(void **state)
+{
+	static const int own[] = {0, 1, 2, 3, 4}, theirs[] = {0, 2, 3, 3, 3};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+		assert_int_equal(renderer_exit_code("nagios", own[i], false), theirs[i]);
+		assert_int_equal(renderer_exit_code("nagios", own[i], true), theirs[i] ?: 1);
+		assert_int_equal(renderer_exit_code("json", own[i], true), own[i]);
+		assert_int_equal(renderer_exit_code(NULL, own[i], true), own[i]);
+	}
+}
+
+/* What stands behind the bar: labels, units and limits by the plug-ins' guidelines. */
+static void values_of_a_plug_in(void **state)
+{
+	static const struct {
+		const char *subject, *unit, *expected;
+		double value;
+		enum status status;
+		const char *want;
+	} rows[] = {
+		{"eth0", "ms", "<= 5 ms", 12.5, ST_FAIL, " 'a.b eth0'=12.5ms;;5\n"},
+		{"eth0", "ms", "<= 5 ms", 1, ST_PASS, " 'a.b eth0'=1ms;5\n"},
+		{"x", "GB/s", ">= 2.50 GB/s", 0.44, ST_WARN, " 'a.b x GB/s'=0.44;2.5:\n"},
+		{"x", "bytes", ">= 1 MiB", 1048576, ST_WARN, " 'a.b x'=1048576B\n"},
+		{"x", "%", ">= 90 % of it", 3, ST_FAIL, " 'a.b x'=3%;;90:\n"},
+		{"x", "s", ">= 1 samples", 3, ST_FAIL, " 'a.b x'=3s\n"},
+		{NULL, NULL, "none", 7, ST_WARN, " 'a.b'=7\n"},
+		{NULL, NULL, ">= 1024", 7, ST_WARN, " 'a.b'=7;1024:\n"},
+		{"A=1|it's", "us", NULL, 0.000123, ST_PASS, " 'a.b A_1_it_s'=0.000123us\n"},
+		{"x", "s", NULL, 1e300, ST_PASS, " warnings=0;0;;0\n"},
+		{"x", "s", NULL, NAN, ST_PASS, " warnings=0;0;;0\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct report *r =
+			open_report((struct report_opts){.format = "nagios", .output = output});
+		struct finding *f = report_find(r, "a.b", rows[i].subject);
+		AUTO_FREE char *got = NULL;
+		struct err e = {0};
+
+		finding_set(f, rows[i].status, "a | b\n| c");
+		finding_fix(f, "dmesg | ncclwhy");
+		finding_value(f, rows[i].value, rows[i].unit);
+		f->expected = rows[i].expected;
+		report_add(r, f);
+		(void)report_end(r, &e);
+		got = slurp(output);
+		/* the one bar parts words from values */
+		if (!strstr(got, rows[i].want) || strchr(got, '|') != strrchr(got, '|'))
+			fail_msg("row %zu: %s", i, got);
+	}
+}
+
 static void answer_only(void **state)
 {
 	static const char answer[] = "export A=1\n\0binary";
@@ -258,8 +316,8 @@ static void answer_only(void **state)
 
 static void full_disk(void **state)
 {
-	static const char *const formats[] = {"table",	"json", "junit",   "prometheus",
-					      "github", "tap",	"markdown"};
+	static const char *const formats[] = {"table",	"json", "junit",    "prometheus",
+					      "github", "tap",	"markdown", "nagios"};
 	AUTO_CLOSE int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	(void)state;
@@ -367,6 +425,8 @@ int main(void)
 		cmocka_unit_test(every_format),
 		cmocka_unit_test(list_of_formats),
 		cmocka_unit_test(exit_codes),
+		cmocka_unit_test(exit_codes_of_readers),
+		cmocka_unit_test(values_of_a_plug_in),
 		cmocka_unit_test(answer_only),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(output_that_cannot_be),
