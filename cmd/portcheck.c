@@ -1,6 +1,7 @@
 /* portcheck: can every node reach every node on the ports that training uses,
  * and which rule is missing. */
 #include "cmd/app.h"
+#include "lib/cluster/allocation.h"
 #include "lib/cluster/loopback.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
@@ -17,6 +18,7 @@ struct config {
 	struct port_ask ask;
 	enum mode { LOCAL, TARGETS, CLOUD, LAUNCH, RANK, FREE } mode;
 	struct port_env env;
+	struct allocation job; /* LAUNCH: whose hosts are asked; no scheduler: those of --hosts */
 	port_list list;
 	target_list targets;
 };
@@ -30,7 +32,8 @@ static const char about[] =
 	"portcheck asks MASTER_PORT and a random sample of that range. A refusal is good news: "
 	"the way is free and nothing listens yet. Silence, a firewall's \"no\" and an address that "
 	"nobody has are told apart, and the missing rule is named.\n\n"
-	"Between hosts (--hosts, --serve, inside a Slurm allocation, or started by srun, mpirun or "
+	"Between hosts (--hosts, --serve, inside a job of Slurm's, PBS's, LSF's or Grid Engine's, "
+	"or started by srun, mpirun or "
 	"torchrun) every one asks every other, both ways, and sends real data: small messages that "
 	"pass prove nothing about large packets.\n\n"
 	"Without a host it looks at this host's own part: its firewall, who holds MASTER_PORT, "
@@ -75,11 +78,9 @@ static void tell_answer_only(struct app *app)
 }
 
 /* What a launcher that is not ours, or an allocation, makes of a bare `portcheck`. */
-static enum mode bare_mode(struct app *app)
+static enum mode bare_mode(struct app *app, struct config *c)
 {
-	const char *nodes = getenv("SLURM_JOB_NODELIST"), *count = getenv("SLURM_JOB_NUM_NODES");
 	struct world w;
-	uint64_t n;
 
 	world_from_env(world_own_env, NULL, &app->arena, &w);
 	if (w.launcher != LAUNCHER_NONE && w.launcher != LAUNCHER_ENV && !w.trouble && w.size > 1) {
@@ -87,7 +88,8 @@ static enum mode bare_mode(struct app *app)
 			tell_answer_only(app);
 		return RANK;
 	}
-	return nodes && count && !parse_uint(count, &n) && n > 1 ? LAUNCH : LOCAL;
+	allocation_find(&app->arena, &c->job);
+	return c->job.scheduler ? LAUNCH : LOCAL;
 }
 
 static void choose_mode(struct app *app, struct config *c)
@@ -105,7 +107,7 @@ static void choose_mode(struct app *app, struct config *c)
 	else if (app->operands.n)
 		c->mode = TARGETS;
 	else if (!q->why)
-		c->mode = bare_mode(app);
+		c->mode = bare_mode(app, c);
 	if (q->is_rank)
 		tell_answer_only(app);
 	if (q->free)
@@ -238,12 +240,15 @@ static int run_local(struct app *app, struct config *c, struct facts *f)
 static int run_launch(struct app *app, struct config *c, struct err *e)
 {
 	const struct port_ask *q = &c->ask;
+	const struct allocation *job = &c->job;
+	const char *hosts = q->hosts ?: job->hosts;
 	struct mesh_opts o = port_ask_mesh(q, &c->list, app->common.deadline_ns);
 
-	o.srun = !q->hosts && !q->serve;
-	if (q->hosts && hosts_from_arg(q->hosts, &app->arena, &o.hosts, e))
+	o.srun = job->srun;
+	o.rsh = o.rsh ?: job->rsh;
+	if (hosts && !o.srun && hosts_from_arg(hosts, &app->arena, &o.hosts, e))
 		return -1;
-	if (o.srun && hostlist_parse(getenv("SLURM_JOB_NODELIST"), &app->arena, &o.hosts, e))
+	if (o.srun && hostlist_parse(hosts, &app->arena, &o.hosts, e))
 		return -1;
 	return mesh_launch(&o, &c->env, &app->arena, app->report, e);
 }

@@ -1,6 +1,7 @@
 /* windsock: the whole pre-flight, from interface to training, in one command
  * with one verdict. */
 #include "cmd/app.h"
+#include "lib/cluster/allocation.h"
 #include "lib/cluster/launch.h"
 #include "lib/cluster/world.h"
 #include "lib/core/log.h"
@@ -8,9 +9,9 @@
 #include "lib/core/units.h"
 #include "lib/host/places.h"
 #include "probes/html/html.h"
-#include "probes/preflight/allocation.h"
 #include "probes/preflight/ask.h"
 #include "probes/preflight/serve.h"
+#include "probes/preflight/srun.h"
 #include "probes/preflight/verb.h"
 
 struct config {
@@ -26,7 +27,8 @@ static const char about[] =
 	"and a list of causes, the first one first. What stands on a failed layer is \"not "
 	"reached because ...\". A part that crashes, hangs or prints junk is an error of ours "
 	"(exit 3), never a verdict about the cluster.\n\n"
-	"Inside a job of Slurm's or PBS's all its hosts are tested, without --hosts.\n\n"
+	"Inside a job of Slurm's, PBS's, LSF's or Grid Engine's all its hosts are tested, "
+	"without --hosts.\n\n"
 	"With --budget only what fits is run. What was left out or cut short is skipped and "
 	"listed, with a budget that may do; what was tested decides, and a run that had no time "
 	"for anything ends with 3. So does one in which something between hosts came to nothing "
@@ -179,7 +181,7 @@ static void say_started(const struct preflight *p)
 static int run_here(struct preflight *p, struct err *e)
 {
 	/* a child that saw the job would ask all of its hosts */
-	(void)unsetenv("SLURM_JOB_NODELIST");
+	allocation_forget();
 	return preflight_here(p, e);
 }
 
@@ -246,7 +248,7 @@ static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 	static char join[] = "--join";
 
 	if (argc > 1 && streq(argv[1], "--srun")) {
-		(void)allocation_srun(argv + 2, argc - 2, e);
+		(void)srun_exec(argv + 2, argc - 2, e);
 		*ret_code = err_exit_code(e);
 		return true;
 	}

@@ -2,6 +2,7 @@
 
 #include "bench/ranks/mpirun.h"
 #include "bench/ranks/room.h"
+#include "lib/cluster/allocation.h"
 #include "lib/cluster/rsh.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -233,15 +234,22 @@ int where_launch(const struct where *w, struct launch_opts *ret, struct err *e)
 /* --- who we are ---------------------------------------------------------------------------- */
 
 /* A shell of salloc's often is on the login node: who gives no number of ranks means all nodes. */
-static void say_passed_over(const struct where *w)
+static void say_passed_over(const struct where *w, struct arena *a)
 {
-	const char *nodes = getenv("SLURM_JOB_NODELIST"), *n = getenv("SLURM_JOB_NUM_NODES");
+	struct allocation job;
 
-	if (!nodes || !n || streq(n, "1") || !where_is_here(w) || w->np || w->np_per_host)
+	if (!where_is_here(w) || w->np || w->np_per_host)
 		return;
-	log_say("all ranks are on this host; the allocation has %s nodes (%s): --srun starts ranks "
-		"on each of them",
-		n, nodes);
+	allocation_find(a, &job);
+	if (job.srun)
+		log_say("all ranks are on this host; the allocation has %zu nodes (%s): --srun "
+			"starts ranks on each of them",
+			job.n, job.hosts);
+	else if (job.scheduler)
+		log_say("all ranks are on this host; this job of %s has %zu: --hosts %s%s%s%s "
+			"starts ranks on each of them",
+			job.scheduler, job.n, job.typed, job.rsh ? " --rsh '" : "", job.rsh ?: "",
+			job.rsh ? "'" : "");
 }
 
 static int number(uint64_t n) { return n == WHERE_NOT_GIVEN ? -1 : (int)n; }
@@ -270,7 +278,7 @@ int where_role(struct where *w, struct arena *a, struct where_role *ret, struct 
 		    count(&l, a, &ret->size, e))
 			return -1;
 		ret->here = where_is_here(w) ? ret->size : 0;
-		say_passed_over(w);
+		say_passed_over(w, a);
 		return 0;
 	}
 	ret->rank = world.rank;

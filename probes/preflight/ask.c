@@ -1,8 +1,9 @@
 #include "probes/preflight/ask.h"
 
+#include "lib/cluster/allocation.h"
 #include "lib/core/units.h"
-#include "probes/preflight/allocation.h"
 #include "probes/preflight/document.h"
+#include "probes/preflight/srun.h"
 
 #define AT(field) .off = offsetof(struct preflight_ask, field)
 
@@ -36,7 +37,7 @@ const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS] = {
 	{.name = "here",
 	 .type = OPT_BOOL,
 	 AT(here),
-	 .help = "this machine alone, also inside a job of Slurm's or PBS's"},
+	 .help = "this machine alone, also inside a scheduler's job"},
 	{.name = "asked",
 	 .type = OPT_BOOL,
 	 AT(asked),
@@ -148,8 +149,9 @@ void preflight_ask_hosts(struct preflight_ask *q, struct arena *a)
 		return;
 	allocation_find(a, &job);
 	q->hosts = job.hosts;
-	q->is_slurms = job.hosts && streq(job.scheduler, "Slurm");
-	q->rsh = q->rsh ? q->rsh : job.rsh;
+	q->is_slurms = job.srun;
+	if (!q->rsh)
+		q->rsh = job.srun ? srun_rsh(a) : job.rsh;
 }
 
 /* What its own variable gives every job is not asked of this run. */

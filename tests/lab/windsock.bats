@@ -156,7 +156,8 @@ times=${REPEAT:-3}
     [[ $stderr == *"takes HOST:PORT and then the code"* ]]
 }
 
-@test "inside a job of Slurm's or PBS's: its hosts, reached its way; other tasks of a step keep silent" {
+@test "inside a scheduler's job: its hosts, reached its way; other tasks of a step keep silent" {
+    local job
 
     printf 'node1\nnode1\nnode2\n' >nodes
     run -0 --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" PBS_NODEFILE="$PWD/nodes" "$BIN/windsock" --quick --json
@@ -165,6 +166,21 @@ times=${REPEAT:-3}
     run -0 --separate-stderr on 1 env WINDSOCK_RSH=false PBS_NODEFILE="$PWD/nodes" "$BIN/windsock" --quick --json
     [[ $(jq -r .data.covers <<<"$output") == "this host only"* ]]
     mkdir bin
+    # "blaunch HOST COMMAND" as ssh, "qrsh -inherit -V HOST COMMAND": both for a shell there
+    printf '#!/bin/bash\necho "blaunch $1" >>%q/calls\nexec %s "$@"\n' "$PWD" "$WINDSOCK_RSH" >bin/blaunch
+    printf '#!/bin/bash\necho "qrsh $1 $2 $3" >>%q/calls\nshift 2\nexec %s "$@"\n' "$PWD" "$WINDSOCK_RSH" >bin/qrsh
+    chmod +x bin/blaunch bin/qrsh
+    printf 'node0\nnode0\nnode1\n' >nodes
+    job=(env -u WINDSOCK_RSH "PATH=$PWD/bin:$PATH" LSB_JOBID=7 LSB_DJOB_HOSTFILE="$PWD/nodes")
+    run -0 --separate-stderr on 0 "${job[@]}" "$BIN/windsock" --quick --json
+    [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node1 ]
+    run -0 --separate-stderr on 0 "${job[@]}" "$BIN/ncclbench" -b 8 -e 8 -n 1
+    [[ $stderr == *"all ranks are on this host; this job of LSF has 2: --hosts \"\$LSB_DJOB_HOSTFILE\" --rsh 'blaunch' starts ranks on each of them"* ]]
+    printf 'node%s 8 all.q@node%s UNDEFINED\n' 0 0 2 2 >nodes
+    job=(env -u WINDSOCK_RSH "PATH=$PWD/bin:$PATH" JOB_ID=3 SGE_ROOT=/opt/sge PE_HOSTFILE="$PWD/nodes")
+    run -0 --separate-stderr on 0 "${job[@]}" "$BIN/portcheck" --json
+    [ "$(jq '.data.pairs | length' <<<"$output")" = 2 ]
+    [ "$(sort -u calls)" = $'blaunch node0\nblaunch node1\nqrsh -inherit -V node2' ]
     # srun as we call it: "srun OPTIONS -w HOST sh -c COMMAND"
     printf '#!/bin/bash\necho "${SLURM_OVERLAP-} $*" >>%q/calls\nwhile [ "$1" != -w ]; do shift; done\nexec %s "$2" "$5"\n' \
         "$PWD" "$WINDSOCK_RSH" >bin/srun
