@@ -70,7 +70,7 @@ X
         "$(grep -h '/etc/slurm.* scripts/slurm' "$S"/slurm/*[!f] | sed 's/^#  *//' | sort -u)" "$lines" "$lines"; do
         [ -n "$line" ]
         (cd "$ROOT" && bash -c "${line//\/etc\/slurm/$BATS_TEST_TMPDIR/etc/slurm}") || : # a later cp minds what is there
-        for file in prolog taskprolog healthcheck campaign undrain common.sh; do
+        for file in prolog epilog taskprolog healthcheck campaign undrain common.sh; do
             cmp "$S/slurm/$file" etc/slurm/windsock/$file
             echo old >etc/slurm/windsock/$file
         done
@@ -205,6 +205,55 @@ X
     cp "$S"/slurm/{prolog,common.sh} .
     SLURM_JOB_ID=1 SLURM_JOB_NODELIST='n[1-3]' SLURMD_NODENAME=n2 run -0 timeout 20 ./prolog # DEADLINE
     grep -q 'job 1 on n2: sound' logs/slurm.log
+}
+
+@test "Slurm epilog: what a job left on its GPUs, or a file server that hangs, drains; what others run does not" {
+    stand_in logger :
+    stand_in scontrol '[ ! -e silent ] || exit 124; [ "$1" != update ] || echo "$*" >>calls; echo "NodeName=n State=IDLE Reason="'
+    stand_in dmesg 'read -r up _ </proc/uptime; up=${up%.*}
+        printf "[%5d.000000] NVRM: Xid (PCI:0000:18:00): %d, pid=1\n" $((up - 99)) 79 $((up + 9)) 31'
+    stand_in stat '[[ $* != */gone ]] || exec sleep 60; exec /usr/bin/stat "$@"'
+    printf 'TOOLS=%q LOGS=%q MOUNTS=%q DEADLINE=12\n' "$PWD/tools" "$PWD/logs" "$PWD/mounts" >windsock.conf
+    : >mounts
+    mkdir logs
+    cp "$S"/slurm/{epilog,common.sh} .
+    epilog() { # CODE SETTING...
+        rm -f calls
+        printf '%(%FT%T%z)T prolog job 7 on n: sound (code 0, 9 ms)\n' -1 >logs/slurm.log
+        run "-$1" timeout 20 env -i SLURM_JOB_ID=7 SLURMD_NODENAME=n "${@:2}" ./epilog
+        [ -z "$output" ]
+    }
+    busy='printf "ok 1 - gpu.busy GPU 1 (0000:18:00.0)\n  ---\n  severity: \"warn\"\n  message: \"is used by process 9 (python)\"\n  ...\n1..1\n"'
+    stand_in windsock "$busy"
+    for given in A=B SLURM_JOB_GPUS=0,2-3; do # a job of no GPU, and one of others
+        epilog 0 "$given"
+        [ ! -e calls ]
+        grep -q 'epilog job 7 on n: sound (code 0' logs/slurm.log
+    done
+    epilog 0 SLURM_JOB_GPUS=0-1
+    [ "$(cat calls)" = "update NodeName=n State=DRAIN Reason=windsock: job 7 left processes: GPU 1 is used by process 9 (python), Xid 31 since it began" ]
+    stand_in windsock "[ ! -e seen ] || { echo 1..0; exit; }; : >seen; $busy" # it was on its way out
+    epilog 0 SLURM_JOB_GPUS=1
+    [ ! -e calls ]
+    printf 'srv:/a %q nfs4 rw 0 0\nsrv:/b /the\\040gone nfs rw 0 0\nsrv:/c /x/gone lustre rw 0 0\n' "$PWD" >mounts
+    epilog 0
+    grep -q 'Reason=windsock: /x/gone does not answer: its file server is gone' calls
+    : >mounts
+    stand_in windsock 'printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"; exit 1'
+    epilog 0
+    grep -q 'State=DRAIN Reason=windsock: a.b x: is bad, Xid 31 since it began$' calls
+    epilog 0 SLURM_JOB_START_TIME="$(($(date +%s) + 60))"
+    grep -q 'State=DRAIN Reason=windsock: a.b x: is bad$' calls
+    : >silent # then Slurm is to drain it
+    epilog 1
+    rm silent
+    echo ON_FAIL=log >>windsock.conf
+    epilog 0
+    [ ! -e calls ]
+    stand_in windsock 'echo 1..0; exit 3'
+    epilog 0
+    [ ! -e calls ]
+    grep -q 'ours (code 3' logs/slurm.log
 }
 
 @test "Slurm: with --strict a warning of one node is not the cause that another one failed" {

@@ -49,6 +49,20 @@ slowest() { sed -n 's/.*(code [0-9]*, \([0-9]*\) ms).*/\1/p' "$D"/log/*/slurm.lo
     grep -q '^SLURM_CONF=' "$D/log/env.node1"
 }
 
+@test "the epilog drains a node that a job left sick, with our reason, and no other" {
+    echo "Epilog=$HOOKS/epilog" >>"$SLURM_CONF"
+    on 0 timeout 5 scontrol reconfigure
+    on 2 mount -t tmpfs -o size=96m tmpfs /dev/shm # which heal takes away
+    run -0 on 0 timeout 30 srun -N2 -w node1,node2 sh -c '[ "$(uname -n)" != node2 ] || head -c 96m /dev/zero >/dev/shm/left || :'
+    wait_for 15 drained 2
+    [[ $(reason 2) == "windsock: limits.shm /dev/shm: has 96 MiB"* ]]
+    run ! drained 1
+    logged 2 'epilog job '
+    logged 2 'sick (code 1, '
+    sed -i '/^Epilog=/d' "$SLURM_CONF"
+    on 0 timeout 5 scontrol reconfigure
+}
+
 @test "the prolog drains exactly the bad node, with our reason, and others take the job" {
     break_shm 2
     job
