@@ -174,7 +174,7 @@ deb:
 	@O='$(O)' scripts/deb
 
 # For Slurm, Kubernetes, CI and monitoring: each says in its first lines where it goes. And a lab.
-GLUE = scripts/lab scripts/gpu-check scripts/gpu-peer.py $(filter-out %/npd,$(wildcard $(foreach d,lab.d gpu-check.d slurm parallelcluster kubernetes kubernetes/npd github gitlab prometheus systemd,scripts/$d/*)))
+GLUE = scripts/lab scripts/gpu-check scripts/gpu-peer.py $(filter-out %/npd,$(wildcard $(foreach d,lab.d gpu-check.d slurm nhc parallelcluster kubernetes kubernetes/npd github gitlab prometheus systemd,scripts/$d/*)))
 # What somebody else put into a folder stays, and the folder with it.
 remove_empty = [ ! -d '$(1)' ] || rmdir --ignore-fail-on-non-empty '$(1)'
 install: all install-plugins

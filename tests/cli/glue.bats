@@ -12,7 +12,7 @@ load ../wait.sh
         head -n 12 "$file" | grep -qE "^# ${file##*/}: " || { echo "$file does not say what it is"; return 1; }
         [[ $file == */common.sh || $file == */windsock.conf ]] ||
             [ "$(head -n 15 "$file" | grep -cE '^#   [^ ]')" -ge 3 ] || { echo "$file: no three lines of installing"; return 1; }
-    done < <(find "$S"/{slurm,parallelcluster,kubernetes,github,gitlab,prometheus,systemd} -type f -not -name common.sh -not -name '*.json')
+    done < <(find "$S"/{slurm,nhc,parallelcluster,kubernetes,github,gitlab,prometheus,systemd} -type f -not -name common.sh -not -name '*.json')
 }
 
 @test "what is installed needs no interpreter but the shell" {
