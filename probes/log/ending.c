@@ -89,6 +89,14 @@ static struct subject subject_of(const char *p, const char *end)
 	return ret;
 }
 
+static bool is_errant(const struct ending *e, const char *name)
+{
+	for (unsigned i = 0; i < e->nerrants; i++)
+		if (streq(e->errant[i].name, name))
+			return true;
+	return false;
+}
+
 static void forget(struct ending *e, const char *name)
 {
 	for (unsigned i = 0; i < e->nerrants;)
@@ -224,7 +232,8 @@ void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
 		e->tests = line;
 	} else if (code != NONE) {
 		who = subject_of(l->body, l->body + strcspn(l->body, " |\t"));
-		ended(e, line, l, &who, code, false);
+		/* sacct -D: a job that did not end well was queued again, with all its tasks */
+		ended(e, line, l, &who, code, is_errant(e, who.name));
 	} else if ((code = job_row_code(l)) != NONE) {
 		said_word(who.name, sizeof(who.name), l->body, " ");
 		ended(e, line, l, &who, code, false);

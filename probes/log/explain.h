@@ -148,6 +148,9 @@ void stuck(struct why *w, struct arena *a, struct explanation *x);
 struct cause *stuck_between(struct explanation *x);
 /* Takes the weight from what the job outlived, and says whether anything failed at all. */
 void outlive(struct why *w, struct arena *a, struct explanation *x);
+/* Marks a crash that by the clock was nobody's of the job, and a request that a server refused. Of
+ * outlive(). */
+void lived(const struct why *w, struct explanation *x);
 /* Marks what ended an earlier run, of which the same log tells. After outlive(). */
 void earlier(const struct why *w, struct explanation *x);
 /* Marks what the log's own words about its end clear. Of outlive(). */

@@ -315,6 +315,7 @@ const struct fact log_facts[] = {
 	{"Started container ", 4000, .learn = heal_started},
 	{"status is now: NodeReady", 4000, .learn = heal_node},
 	{"Permanently added '", 4000, .learn = heal_logged_in},
+	{"HTTP/1.1\" 400 |HTTP/1.1\" 413 |HTTP/1.1\" 422 ", 4000, .learn = heal_answered},
 	{"/replica:0/task:", 8000, .learn = task_late},
 	{"o improvement|ot improve|mproved|ew best|arly stopping|topping early|ot better", 4000,
 	 .learn = votes_hear},

@@ -142,6 +142,28 @@ void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *
 	}
 }
 
+/* uvicorn: 'INFO: 10.4.0.22:40118 - "POST /v1/chat/completions HTTP/1.1" 400 Bad Request': what it
+ * raised before was of that request. */
+void heal_answered(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	enum { NEAR = 80 /* lines of a traceback, and of others between */ };
+	struct record *r = &w->records[signature_find("APP-001")];
+	const char *code = said_after(l, "HTTP/1.1\" ");
+	size_t n = 0;
+
+	if (!strstr(l->text, "\"POST ") ||
+	    !(starts_with(code, "400 ") || starts_with(code, "413 ") || starts_with(code, "422 ")))
+		return;
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct log_event *e = &r->events.v[i];
+
+		e->has_come |= e->file == s->file && s->line - e->line <= NEAR;
+		n += e->has_come;
+	}
+	if (n && n == r->events.n)
+		r->back_line = s->line;
+}
+
 /* Words of a link, a server; the name of it stands before or behind them. */
 static const struct words {
 	const char *id;

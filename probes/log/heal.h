@@ -36,6 +36,7 @@ void heal_scheduled(struct why *w, struct why_stream *s, const struct log_line *
 void heal_pulled(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_started(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_node(struct why *w, struct why_stream *s, const struct log_line *l);
+void heal_answered(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *l);
 
 /* Of each line the file, the node, the link came later. */

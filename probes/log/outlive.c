@@ -214,6 +214,7 @@ static bool is_warning(const struct why *w, const struct cause *c)
 		const char *id, *words;
 	} all[] = {{"IF-015", "as fallback"},
 		   {"IB-017", "UCX  WARN"},
+		   {"IB-070", "UCX"},
 		   {"MPI-002", "will be used"},
 		   {"SLM-009", "going to /tmp instead"},
 		   {"GPU-093", "not available because"},
@@ -368,6 +369,7 @@ void outlive(struct why *w, struct arena *a, struct explanation *x)
 
 	x->in_trouble = false;
 	mark(w, x);
+	lived(w, x);
 	settle(w, a, x);
 	for (size_t i = 0; i < x->causes.n; i++) {
 		const struct cause *c = &x->causes.v[i];

@@ -369,7 +369,7 @@ static const char *first_time(const char *p, struct log_line *l, bool *ret_is_ke
 	bool ignored = false;
 
 	*ret_is_kernel |= q && is_kernels(p, l->clock);
-	if (!q || l->clock == CLOCK_KIND_UPTIME || names_file(p, q))
+	if (!q || is_kernels(p, l->clock) || names_file(p, q)) /* dmesg names no host */
 		return q;
 	q += strspn(q, " ");
 	if (later_time(q, &ignored)) /* "E1015 13:20:53.1 file.cpp:6]" is no host with a daemon */

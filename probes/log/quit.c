@@ -201,11 +201,20 @@ static const struct exit_said *telling(const struct exits *t)
 	return best ? best : first;
 }
 
+/* The ranks were started again behind it, and that ended well. */
+static bool is_mended(const struct why *w, const struct exit_said *e)
+{
+	const struct ending *end = &w->progress.v[e->file].ending;
+
+	return w->exits.is_restarted && end->again > e->line && end->well > end->again &&
+	       !end->is_failed;
+}
+
 /* Nobody says why a rank ended: then how it did is all there is. */
 static void silent_end(struct why *w, struct arena *a, struct explanation *x)
 {
 	const struct exit_said *e = telling(&w->exits);
-	const char *id = e ? entry_of(e->code) : NULL;
+	const char *id = e && !is_mended(w, e) ? entry_of(e->code) : NULL;
 	struct log_event *first;
 	struct cause *c;
 

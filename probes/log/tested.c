@@ -58,11 +58,36 @@ static bool is_unittest(const char *p)
 	       (is_last_said(p, " ... ok") || is_last_said(p, " ... expected failure"));
 }
 
+/* "checking for "GPU has fallen off the bus" in dmesg ... 0 hits", "oom test: expect
+ * torch.OutOfMemoryError ... PASS (caught)": somebody's own check, and how it went. */
+static bool is_check(const char *p)
+{
+	static const char *const good[] = {"PASS", "PASSED",  "passed",	  "Passed", "pass",
+					   "OK",   "ok",      "none",	  "None",   "clean",
+					   "SKIP", "skipped", "not found"};
+	const char *verdict = NULL, *end;
+
+	for (const char *q = p; (q = strstr(q, "... ")); verdict = q += 4)
+		;
+	if (!verdict)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		if (is_word(verdict, good[i])) {
+			end = verdict + strlen(good[i]);
+			end += strspn(end, " \t\r\n");
+			return !*end || *end == '(';
+		}
+	return is_word(verdict, "0") &&
+	       (starts_with(verdict, "0 hits") || starts_with(verdict, "0 match") ||
+		starts_with(verdict, "0 found"));
+}
+
 bool tested_well(const struct log_line *l)
 {
 	const char *p = l->body + strspn(l->body, " \t");
 
-	return is_pytest(p) || is_ctest(p) || is_unittest(p) || starts_with(p, "--- PASS: ") ||
+	return is_pytest(p) || is_ctest(p) || is_unittest(p) || is_check(p) ||
+	       starts_with(p, "--- PASS: ") ||
 	       (starts_with(p, "ok ") && isdigit((unsigned char)p[3])) ||
 	       strstr(l->text, "[       OK ] ");
 }

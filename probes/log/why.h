@@ -50,6 +50,7 @@ struct log_event {
 /* How a source went on. */
 struct log_progress {
 	uint32_t steps;		 /* lines of progress that were counted */
+	char step[64];		 /* the beginning of the last of them: when was it? */
 	uint64_t finish, lines;	 /* the line that said it came to its end, 0: none; all of them */
 	struct log_who finisher; /* who said that */
 	uint64_t met;		 /* the latest line that says that all came together, 0: none */

@@ -262,8 +262,18 @@ void why_watch_progress(struct why *w)
 	}
 }
 
+static void keep_step(struct log_progress *p, const char *start, const char *end)
+{
+	size_t n = (size_t)(end - start);
+
+	n = n < sizeof(p->step) ? n : sizeof(p->step) - 1;
+	memcpy(p->step, start, n);
+	p->step[n] = '\0';
+	p->steps++;
+}
+
 /* The job goes on. True when there is nothing else to learn from the line. */
-static bool is_progress(struct why_stream *s, const struct why_hits *p)
+static bool is_progress(struct why_stream *s, const struct why_hits *p, const char *end)
 {
 	const unsigned tag = (unsigned)(signature_count + log_fact_progress);
 	bool found = false;
@@ -272,7 +282,7 @@ static bool is_progress(struct why_stream *s, const struct why_hits *p)
 		found |= p->tags[i] == tag;
 	if (!found)
 		return false;
-	s->w->progress.v[s->file].steps++;
+	keep_step(&s->w->progress.v[s->file], p->start, end);
 	if (s->w->progress_left && --s->w->progress_left == 0) {
 		s->w->is_retired[tag] = true;
 		scan_leave_out(s->w->scan, s->w->is_retired);
@@ -313,7 +323,7 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 	bool any = false, retire = false;
 	struct log_line l;
 
-	if (is_progress(s, p) || all_tired(s->w, p))
+	if (is_progress(s, p, end) || all_tired(s->w, p))
 		return;
 	/* a progress bar draws over itself: only the latest state is the line */
 	if (cr)
