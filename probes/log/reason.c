@@ -30,7 +30,16 @@ static void named(struct explanation *x)
 		{"GPU-028", "GPU-022", "NVML says how the two differ"},
 		{"CON-018", "IB-063", "so NCCL read sizes that were stale"},
 		{"HUB-001", "HUB-007", "so the hub could not be reached"},
+		{"HUB-001", "HUB-025", "so the hub could not be reached"},
+		{"HUB-001", "HUB-026", "so the hub could not be reached"},
 		{"KRN-008", "KRN-049", "so what was written or read there failed"},
+		{"GPU-021", "CTR-076", "so nothing in that container finds them"},
+		{"SLM-003", "CLD-001", "so Slurm gave nodes up that the cloud was to start"},
+		{"SLM-026", "CLD-001", "so nodes that the cloud was to start did not come"},
+		{"IB-017", "IB-070", "so UCX found no way"},
+		{"MPI-010", "MPI-039", "so nobody answers there"},
+		{"MPI-050", "MPI-039", "so that host or pod is not ready, and has no name"},
+		{"EFA-023", "LIM-002", "so the device was not what had no room"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
@@ -150,11 +159,29 @@ static void offers_no_device(struct explanation *x)
 				       "so the node offers none of what the pod asks for");
 }
 
+/* torch does not know why its file could not be written; another rank, or a later call, may say it.
+ */
+static void no_room(struct explanation *x)
+{
+	static const char *const full[] = {"LIM-004", "LIM-007"};
+	enum { FIRST = 8 /* what the earliest gets */ };
+	const struct cause *e = explain_find(x, "PT-047");
+
+	for (size_t i = 0; e && !e->is_over && i < ARRAY_LEN(full); i++) {
+		struct cause *c = explain_find(x, full[i]);
+
+		if (c && !c->is_over)
+			explain_reason(c, e, c->weight + FIRST,
+				       "so the checkpoint could not be written");
+	}
+}
+
 void reasons(const struct why *w, struct explanation *x)
 {
 	named(x);
 	containers(x);
 	asked_for_network(x);
 	offers_no_device(x);
+	no_room(x);
 	mesh(w, x);
 }
