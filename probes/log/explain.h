@@ -142,6 +142,8 @@ bool explain_has_reason(const struct explanation *x);
 void twins(struct why *w, struct arena *a, struct explanation *x);
 /* Raises who never came, and lowers what only ended a job that did not progress. */
 void absent(struct why *w, struct arena *a, struct explanation *x);
+/* Raises that ranks of several hosts are to meet on localhost. Of absent(). */
+void locals(struct why *w, struct arena *a, struct explanation *x, bool is_explained);
 /* Raises what a job that crashed or hangs did last. */
 void stuck(struct why *w, struct arena *a, struct explanation *x);
 /* What is suspected between the GPUs of one host, which may be NULL. */

@@ -45,6 +45,7 @@ static const struct own_net {
 	{"192.168.122.", "IF-004", "libvirt gives such addresses to its virtual machines"},
 	{"10.88.0.", "IF-004", "podman gives such addresses to containers"},
 	{"127.", "PT-004", "that is loopback, and each host finds itself there"},
+	{"localhost", "PT-004", "that is loopback, and each host finds itself there"},
 };
 
 static const struct own_net *own_net_of(const char *addr)

@@ -82,11 +82,26 @@ static bool is_check(const char *p)
 		starts_with(verdict, "0 found"));
 }
 
+/* "[ OK ] no Xid errors", "grep -c "NCCL WARN" train.log: 0", "No "ECC error" lines found": looked
+ * for, and not there. */
+static bool is_absence(const char *p)
+{
+	static const char *const good[] = {"[ OK ] ", "[OK] ", "[PASS] ", "[  OK  ] "};
+
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		if (starts_with(p, good[i]))
+			return true;
+	if (starts_with(p, "grep "))
+		return is_last_said(p, ": 0") || is_last_said(p, "-> 0") || is_last_said(p, "= 0");
+	return (starts_with(p, "No ") || starts_with(p, "no ")) && strchr("\"'`", p[3]) && p[3] &&
+	       strstr(p, " found");
+}
+
 bool tested_well(const struct log_line *l)
 {
 	const char *p = l->body + strspn(l->body, " \t");
 
-	return is_pytest(p) || is_ctest(p) || is_unittest(p) || is_check(p) ||
+	return is_pytest(p) || is_ctest(p) || is_unittest(p) || is_check(p) || is_absence(p) ||
 	       starts_with(p, "--- PASS: ") ||
 	       (starts_with(p, "ok ") && isdigit((unsigned char)p[3])) ||
 	       strstr(l->text, "[       OK ] ");

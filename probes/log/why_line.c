@@ -3,6 +3,7 @@
 #include "probes/log/path.h"
 #include "probes/log/reply.h"
 #include "probes/log/scan.h"
+#include "probes/log/shell.h"
 #include "probes/log/tested.h"
 #include "probes/log/why.h"
 
@@ -21,6 +22,7 @@ void why_place(const struct why_stream *s, struct log_line *l)
 	if (l->body)
 		return;
 	line_place(l);
+	shell_fill(s, l);
 	path_fill(l, &s->owner);
 	if (s->reply)
 		reply_date(s->reply, l);

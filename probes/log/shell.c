@@ -1,0 +1,67 @@
+#include "probes/log/shell.h"
+
+#include "probes/log/said.h"
+#include "probes/log/why.h"
+
+#include <ctype.h>
+
+/* "ssh -p 22 root@node3 'sudo dmesg", "srun -w node3 dmesg": the first word that is no option, and
+ * no option's value. */
+static void asked_host(const char *p, const char *dmesg, char *ret, size_t size)
+{
+	const char *at;
+
+	for (size_t n; *p == '-' && p < dmesg; p += n, p += strspn(p, " \t")) {
+		bool has_value = strchr("bcDeFIiJLlmopQRSWw", p[1]) && strchr(" \t", p[2]);
+
+		n = strcspn(p, " \t");
+		if (has_value) {
+			n += strspn(p + n, " \t");
+			n += strcspn(p + n, " \t");
+		}
+	}
+	if (p >= dmesg)
+		return;
+	said_word(ret, size, p, " \t'\"");
+	at = strchr(ret, '@');
+	if (at)
+		memmove(ret, at + 1, strlen(at));
+}
+
+/* "root@node3:~# sudo dmesg", "[me@node3 ~]$ dmesg", "node3# dmesg" */
+static void prompt_host(const char *text, const char *dmesg, char *ret, size_t size)
+{
+	const char *sign = strpbrk(text, "$#"), *at = strchr(text, '@');
+
+	if (!sign || sign > dmesg || sign[1] != ' ')
+		return;
+	if (at && at < sign)
+		said_word(ret, size, at + 1, ":]~ $#\t");
+	else if (isalpha((unsigned char)*text) && strcspn(text, " \t") > (size_t)(sign - text))
+		said_word(ret, size, text, ":$#~");
+}
+
+void shell_hear(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
+{
+	static const char *const ways[] = {"ssh ", "srun -w ", "srun -w", "--nodelist="};
+	const char *dmesg = strstr(l->text, "dmesg"), *p = NULL;
+
+	s->dmesg[0] = '\0';
+	for (size_t i = 0; dmesg && i < ARRAY_LEN(ways) && !p; i++)
+		if ((p = strstr(l->text, ways[i])))
+			p += strlen(ways[i]);
+	if (p && p < dmesg)
+		asked_host(p, dmesg, s->dmesg, sizeof(s->dmesg));
+	else if (dmesg)
+		prompt_host(l->text, dmesg, s->dmesg, sizeof(s->dmesg));
+}
+
+void shell_fill(const struct why_stream *s, struct log_line *l)
+{
+	bool is_kernels = l->clock == CLOCK_KIND_UPTIME ||
+			  (l->clock == CLOCK_KIND_DATE && l->text[0] == '[' &&
+			   isalpha((unsigned char)l->text[1]));
+
+	if (is_kernels && *s->dmesg && !*l->who.host)
+		(void)snprintf(l->who.host, sizeof(l->who.host), "%s", s->dmesg);
+}

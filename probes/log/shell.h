@@ -1,0 +1,16 @@
+#ifndef PROBES_LOG_SHELL_H
+#define PROBES_LOG_SHELL_H
+/*
+ * Whose kernel speaks: dmesg names no host, but the command that was pasted with its
+ * output does, or the prompt before it: "root@node3:~# dmesg -T", "$ ssh node3 'dmesg'".
+ */
+#include "probes/log/line.h"
+
+struct why;
+struct why_stream;
+
+void shell_hear(struct why *w, struct why_stream *s, const struct log_line *l);
+/* The kernel's line that names no host. */
+void shell_fill(const struct why_stream *s, struct log_line *l);
+
+#endif
