@@ -199,7 +199,8 @@ bool child_ended(struct child *c, int *ret_status, int *ret_signal)
 	    !si.si_pid)
 		return false;
 	/* while it is a zombie the group's number cannot be anybody else's */
-	child_signal(c, SIGKILL);
+	if (!c->leaves_kin)
+		child_signal(c, SIGKILL);
 	end_guard(c);
 	(void)waitpid(c->pid, &st, 0);
 	c->pid = 0;

@@ -22,6 +22,7 @@ struct child {
 	int in;		       /* our end of its stdin; -1: it has nothing there */
 	int exit_fd;	       /* readable when it is time to ask child_ended() */
 	volatile pid_t *guard; /* child_guard.h; NULL: of our own programs */
+	bool leaves_kin;       /* ended by itself it leaves its group alone, as a login does */
 };
 
 int child_start(struct child *c, char *const *argv, struct err *e) MUST_CHECK;
@@ -32,7 +33,7 @@ void child_let_go(struct child *c);		   /* its stdin ends */
 void child_signal(const struct child *c, int sig); /* the whole group */
 /*
  * True once it has ended: the status is its exit code, or -1 and the signal.
- * What is left of its group ends with it. Never waits.
+ * What is left of its group ends with it, unless it leaves_kin. Never waits.
  */
 bool child_ended(struct child *c, int *ret_status, int *ret_signal);
 /* "killed by signal 9 (SIGKILL)", "exit code 3" */

@@ -14,18 +14,35 @@ const char *errand_script(struct arena *a, const char *command)
 	return arena_printf(a, "exec sh -c %s %s", shell_quote(a, with), shell_quote(a, command));
 }
 
-const char *errand_said(const char *s, size_t n)
+/* Behind a line's end, as a terminal on the way has it, too; NULL: it goes on. */
+static char *behind_line(char *at)
 {
-	const char *at = memmem(s, n, ERRAND_MARK, sizeof(ERRAND_MARK) - 1);
-
-	return at ? at + sizeof(ERRAND_MARK) - 1 : s;
+	at += *at == '\r';
+	return *at == '\n' ? at + 1 : NULL;
 }
 
-bool errand_ended(char *err)
+char *errand_said(char *s, size_t n)
 {
-	char *at = strstr(err, "\n" ERRAND_ENDED "\n");
+	static const char mark[] = "\n" ERRAND_BEGINS;
+	char *const end = s + n, *said = NULL;
 
-	if (at)
-		*at = '\0';
-	return at;
+	while (!said && (s = memmem(s, (size_t)(end - s), mark, sizeof(mark) - 1)))
+		said = behind_line(s += sizeof(mark) - 1);
+	return said;
+}
+
+char *errand_end(char *s, size_t n, int *ret_code)
+{
+	static const char mark[] = "\n" ERRAND_ENDED;
+	char *const end = s + n, *last = NULL, *behind;
+
+	for (; (s = memmem(s, (size_t)(end - s), mark, sizeof(mark) - 1)); s += sizeof(mark) - 1) {
+		long code = strtol(s + sizeof(mark) - 1, &behind, 10);
+
+		if (code < 0 || code > UINT8_MAX || !behind_line(behind))
+			continue;
+		*ret_code = (int)code;
+		last = s;
+	}
+	return last;
 }

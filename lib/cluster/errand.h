@@ -12,14 +12,14 @@ const char *errand_script(struct arena *a, const char *command);
 /* What is written to it first. A way that brings no stdin brings none of this either: there
  * nobody watches, and nothing is ended. */
 #define ERRAND_GO "windsock\n"
-/* It prints that first. */
+/* It prints that first, on both streams: a line of its own. */
 #define ERRAND_BEGINS "windsock: what was asked for begins here"
-#define ERRAND_MARK "\n" ERRAND_BEGINS "\n"
-/* And that in a line behind it on stderr, where it ended with the code that is ssh's own, too. */
-#define ERRAND_ENDED "windsock: it ended with 255"
-/* Where what the command itself printed begins; @s as it is where it was not begun. */
-const char *errand_said(const char *s, size_t n);
-/* Has the command ended with 255? Then @err, what errand_said() leaves, ends before it is told. */
-bool errand_ended(char *err);
+/* And that with its exit code in a line behind it on stderr: a way has codes of its own, and may
+ * not end while something that the command began holds its output. */
+#define ERRAND_ENDED "windsock: it ended with "
+/* Where what the command itself printed begins; NULL: it was not begun. */
+char *errand_said(char *s, size_t n);
+/* Where that ends, and with which code it did; NULL: nobody says so. */
+char *errand_end(char *s, size_t n, int *ret_code);
 
 #endif

@@ -49,6 +49,15 @@ static void report(struct fanout *f, struct fanout_result *r)
 		f->o.done(r, f->finished, f->hosts->n, f->o.arg);
 }
 
+static bool is_unanswered(const struct fanout *f, const struct fanout_result *r)
+{
+	const char *answer = f->o.answer;
+
+	if (f->o.errand)
+		return !r->begun;
+	return answer && !memmem(r->out, r->out_n, answer, strlen(answer));
+}
+
 static void explain(const struct fanout *f, struct fanout_result *r)
 {
 	static const struct rsh_way shell = {.name = "sh", .typed = "sh", .here = true};
@@ -57,7 +66,7 @@ static void explain(const struct fanout *f, struct fanout_result *r)
 
 	if (!r->ended)
 		t = fanout_trouble(r, way, f->program, f->o.deadline_ns, f->a);
-	if (!t.said && f->o.answer && !memmem(r->out, r->out_n, f->o.answer, strlen(f->o.answer)))
+	if (!t.said && is_unanswered(f, r))
 		t = fanout_silence(r, way, f->program, f->a);
 	r->trouble = t.said;
 	r->fix = t.fix;
@@ -106,34 +115,45 @@ static void start_next(struct slot *s)
 			break;
 }
 
-/* What its login printed is no part of it. */
-static void leave_login_out(struct fanout_result *r)
+/* What its login printed is no part of it; a way may bring both streams as one. */
+static void hear_errand(struct fanout_result *r, struct text *said, char *err)
 {
-	const char *out = errand_said(r->out, r->out_n);
+	char *out = errand_said(said->s, said->n);
+	char *end = errand_end(err, strlen(err), &r->exit_status);
 
-	r->out_n -= (size_t)(out - r->out);
-	r->out = out;
-	r->err = errand_said(r->err, strlen(r->err));
+	r->begun = out;
+	r->ended = end;
+	if (!end && (end = errand_end(said->s, said->n, &r->exit_status))) {
+		said->n = (size_t)(end - said->s);
+		r->ended = true;
+	}
+	if (end)
+		*end = '\0';
+	r->out = out ?: said->s;
+	r->out_n = said->n - (size_t)(r->out - said->s);
+	r->err = errand_said(err, strlen(err)) ?: err;
 }
 
 static void on_ended(struct job *j)
 {
 	struct slot *s = CONTAINER_OF(j, struct slot, job);
 	struct fanout_result *r = s->r;
+	char *err = arena_strdup(s->f->a, j->tail);
 
 	r->timed_out = j->timed_out;
 	r->truncated = j->truncated;
+	r->endless = j->endless;
+	r->lingers = j->lingers;
 	r->asks = j->asks;
 	r->exit_status = j->status;
 	r->signal = j->signal;
 	r->out = j->out.s;
 	r->out_n = j->out.n;
-	r->ended = s->f->o.errand && errand_ended(j->tail);
-	r->err = arena_strdup(s->f->a, j->tail);
+	r->err = err;
 	if (s->f->o.errand)
-		leave_login_out(r);
+		hear_errand(r, &j->out, err);
 	r->took_ns = j->took_ns;
-	r->interrupted &= j->status != 0; /* it may have finished just before */
+	r->interrupted &= !r->ended && j->status != 0; /* it may have finished just before */
 	explain(s->f, r);
 	s->r = NULL;
 	report(s->f, r);
@@ -200,7 +220,7 @@ static int prepare(struct fanout *f, const struct fanout_opts *o, const char *co
 	f->o.parallel = f->o.parallel ? f->o.parallel : PARALLEL;
 	f->o.deadline_ns = f->o.deadline_ns ? f->o.deadline_ns : DEADLINE_S * NS_PER_S;
 	f->o.max_output = f->o.max_output ? f->o.max_output : OUTPUT_MAX;
-	f->o.max_output += f->o.errand ? sizeof(ERRAND_MARK) - 1 : 0;
+	f->o.max_output += f->o.errand ? sizeof("\n" ERRAND_BEGINS "\n") - 1 : 0;
 	f->program = f->o.program ? f->o.program : argv[0];
 	if (rsh_words(f->o.rsh, f->o.deadline_ns, f->a, &f->argv, &f->way, e))
 		return -1;
@@ -229,6 +249,7 @@ static int make_slots(struct fanout *f, struct err *e)
 		f->slots[i].job.deadline_ns = f->o.deadline_ns;
 		f->slots[i].job.is_way = true;
 		f->slots[i].job.held_by = f->o.errand ? ERRAND_GO : NULL;
+		f->slots[i].job.over = f->o.errand ? "\n" ERRAND_ENDED : NULL;
 		f->slots[i].job.max_output = f->o.max_output;
 		f->slots[i].job.ended = on_ended;
 	}

@@ -27,10 +27,13 @@ struct fanout_result {
 	bool here;  /* it is the machine that we are at, and no way to it was named */
 	bool alone; /* no other host was named: it may have been meant as a hostfile */
 	bool started, timed_out, interrupted, truncated;
+	bool endless;	 /* and was ended for it */
 	bool asks;	 /* beside timed_out: it asks a person (way_asks()) */
 	bool missing;	 /* its trouble: there is no such program */
 	bool away;	 /* its trouble: the way to it failed, nothing was run there */
-	bool ended;	 /* an errand, with exit code 255: it is no trouble of the way's */
+	bool begun;	 /* an errand: it was, there */
+	bool ended;	 /* an errand, with its own exit code: that is no trouble of the way's */
+	bool lingers;	 /* and something that it began goes on there */
 	int exit_status; /* -1: killed by signal @signal */
 	int signal;
 	const char *out; /* stdout, NUL-terminated */

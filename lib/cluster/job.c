@@ -10,14 +10,17 @@
 enum {
 	CHUNK = 64 << 10,
 	DRAIN_MAX = 32, /* chunks left in a pipe when the process has ended */
-	ENDLESS = 16 << 20,
 };
 static const uint64_t GRACE_NS = NS_PER_S;
 
+/* Words, which end at no NUL; and what says that it is over stays. */
 static void keep_tail(struct job *j, const char *p, size_t n)
 {
 	size_t drop;
 
+	if (j->is_over)
+		return;
+	j->spilt += n;
 	if (n > JOB_TAIL) {
 		p += n - JOB_TAIL;
 		n = JOB_TAIL;
@@ -25,16 +28,21 @@ static void keep_tail(struct job *j, const char *p, size_t n)
 	drop = j->tail_n + n > JOB_TAIL ? j->tail_n + n - JOB_TAIL : 0;
 	memmove(j->tail, j->tail + drop, j->tail_n - drop);
 	memcpy(j->tail + j->tail_n - drop, p, n);
+	for (char *c = j->tail + j->tail_n - drop, *end = c + n; c < end; c++)
+		if (!*c)
+			*c = '\n';
 	j->tail_n += n - drop;
 	j->tail[j->tail_n] = '\0';
+	p = j->over ? strstr(j->tail, j->over) : NULL;
+	j->is_over = p && strchr(p + strlen(j->over), '\n');
 }
 
 static void keep_out(struct job *j, const char *p, size_t n)
 {
 	size_t room = j->max_output - j->out.n;
 
-	j->heard += n;
 	j->truncated |= n > room;
+	j->spilt += n > room ? n - room : 0;
 	text_addn(&j->out, p, n < room ? n : room);
 }
 
@@ -76,6 +84,8 @@ static void unwatch(struct job *j)
  */
 bool job_collect(struct job *j)
 {
+	drain(j, j->child.err); /* it may say that it is over */
+	j->child.leaves_kin = j->is_over && !j->quits;
 	if (!child_ended(&j->child, &j->status, &j->signal))
 		return false;
 	drain(j, j->child.out);
@@ -93,7 +103,7 @@ static void on_exit_fd(struct loop *l UNUSED, struct io *io, uint32_t events UNU
 }
 
 /* More than is kept is no silence, but what nobody could want is no answer either. */
-static bool is_endless(const struct job *j) { return j->truncated && j->heard > ENDLESS; }
+static bool is_endless(const struct job *j) { return j->spilt > JOB_ENDLESS; }
 
 /* Cannot fail: the loop has room for this timer since job_start(). */
 static void rearm(struct job *j, uint64_t delay_ns)
@@ -103,14 +113,28 @@ static void rearm(struct job *j, uint64_t delay_ns)
 	(void)!loop_arm(j->loop, &j->timer, delay_ns, &ignored);
 }
 
+static void heard_more(struct job *j, bool was_over)
+{
+	if (j->is_over) {
+		if (!was_over)
+			rearm(j, GRACE_NS);
+	} else if (is_endless(j)) {
+		j->endless = true;
+		job_quit(j);
+		rearm(j, GRACE_NS);
+	} else {
+		rearm(j, j->is_way ? way_patience(j->tail, j->deadline_ns) : j->deadline_ns);
+	}
+}
+
 static void on_output(struct job *j, struct io *io)
 {
+	const bool was_over = j->is_over;
 	bool eof;
 
 	if (read_chunk(j, io->fd, &eof)) {
-		if (!j->quits && !is_endless(j))
-			rearm(j,
-			      j->is_way ? way_patience(j->tail, j->deadline_ns) : j->deadline_ns);
+		if (!j->quits)
+			heard_more(j, was_over);
 	} else if (eof) {
 		loop_del(j->loop, io);
 	}
@@ -130,8 +154,9 @@ static void on_silence(struct loop *l UNUSED, struct timer *t)
 {
 	struct job *j = CONTAINER_OF(t, struct job, timer);
 
-	j->asks = j->is_way && (way_asks(j->tail) || way_asks(j->out.s));
-	j->timed_out = true;
+	j->lingers = j->is_over;
+	j->timed_out = !j->is_over && !j->endless;
+	j->asks = j->timed_out && j->is_way && (way_asks(j->tail) || way_asks(j->out.s));
 	job_quit(j);
 	rearm(j, GRACE_NS);
 }
@@ -152,8 +177,8 @@ static int watch(struct job *j, struct err *e)
 int job_start(struct job *j, struct loop *l, char *const *argv, struct arena *a, struct err *e)
 {
 	j->loop = l;
-	j->timed_out = j->truncated = j->asks = false;
-	j->tail_n = j->quits = j->heard = 0;
+	j->timed_out = j->truncated = j->endless = j->lingers = j->asks = j->is_over = false;
+	j->tail_n = j->quits = j->spilt = 0;
 	*j->tail = '\0';
 	text_init(&j->out, a);
 	j->start_ns = now_ns();

@@ -176,6 +176,13 @@ static struct trouble with_terminal(const struct fanout_result *r, const struct 
 		    : mend_by_hand(r, rsh, "tty", "it must say: not a tty. Leave out -t there", a));
 }
 
+static struct trouble noisy(const struct fanout_result *r, const struct rsh_way *rsh,
+			    struct arena *a)
+{
+	return trouble_why(arena_printf(a, "%s: " TROUBLE_NOISY, r->host),
+			   mend_line(MEND_QUIET, r, rsh, a));
+}
+
 struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_way *rsh,
 			      const char *program, struct arena *a)
 {
@@ -190,8 +197,7 @@ struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_wa
 	if (terminal)
 		return with_terminal(r, rsh, a);
 	if (r->truncated)
-		return trouble_why(arena_printf(a, "%s: " TROUBLE_NOISY, r->host),
-				   mend_line(MEND_QUIET, r, rsh, a));
+		return noisy(r, rsh, a);
 	if (sig > 0 && sig <= SIGNALS)
 		return trouble_why(
 			arena_printf(a, "%s: %s was %s there%s", r->host, program,
@@ -276,6 +282,8 @@ struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_wa
 		t.said = arena_printf(a, "%s %s", r->host, unfinished(r->started));
 	else if (r->timed_out)
 		t = too_late(r, rsh, program, deadline_ns, a);
+	else if (r->endless)
+		t = noisy(r, rsh, a);
 	else if (r->exit_status < 0)
 		t.said = arena_printf(a, "%s: %s here was killed by signal %d (%s)", r->host,
 				      rsh->name, r->signal, strsignal(r->signal));

@@ -1,5 +1,6 @@
 #include "probes/preflight/on.h"
 
+#include "lib/cluster/job.h"
 #include "lib/cluster/on_each.h"
 #include "lib/cluster/rsh.h"
 #include "lib/core/interrupt.h"
@@ -31,16 +32,37 @@ static const char *last_line(struct arena *a, const char *text)
 	return line;
 }
 
+/* A NUL ends what /proc and find -print0 tell: each is a line. */
+static void set_apart(struct arena *a, struct fanout_result *r)
+{
+	char *copy;
+
+	if (!memchr(r->out, '\0', r->out_n))
+		return;
+	copy = memcpy(arena_alloc(a, r->out_n + 1), r->out, r->out_n);
+	for (size_t i = 0; i < r->out_n; i++)
+		if (!copy[i])
+			copy[i] = '\n';
+	r->out = copy;
+}
+
 /* Did it end there, with whatever exit code? */
 static bool has_run(const struct fanout_result *r)
 {
-	return r->started && !r->timed_out && !r->interrupted && r->exit_status >= 0 && !r->away;
+	return r->begun && !r->timed_out && !r->endless && !r->interrupted && r->exit_status >= 0 &&
+	       !r->away;
 }
 
 /* Who it is of stands before it. */
 static const char *trouble_of(const struct fanout_result *r)
 {
 	return r->trouble ? names_after(r->trouble, r->host) : "it is not known how it ended";
+}
+
+/* Whatever ran there in its place was content. */
+static bool is_forced(const struct fanout_result *r)
+{
+	return r->started && !r->begun && !r->timed_out && !r->exit_status;
 }
 
 static void judge(struct tally *t, const struct fanout_result *r, struct finding *f,
@@ -52,9 +74,13 @@ static void judge(struct tally *t, const struct fanout_result *r, struct finding
 	if (has_run(r) && !r->exit_status && r->truncated) /* its last line is not known */
 		finding_set(f, ST_PASS, "done; it printed more than %s", format_size(&b, KEPT_MAX));
 	else if (has_run(r) && !r->exit_status)
-		finding_set(f, ST_PASS, "%s", *out ? out : "done");
+		finding_set(f, ST_PASS, "%s%s", *out ? out : "done",
+			    r->lingers ? " (something that it began goes on there)" : "");
 	else if (has_run(r))
 		finding_set(f, ST_FAIL, "exit code %d%s%s", r->exit_status, *err ? ": " : "", err);
+	else if (r->begun && r->endless)
+		finding_set(f, ST_FAIL, "printed more than %s and was ended",
+			    format_size(&b, JOB_ENDLESS));
 	else if (r->timed_out && !r->away)
 		finding_set(f, ST_FAIL,
 			    "said nothing for %s and was ended; what takes longer is given more "
@@ -65,7 +91,10 @@ static void judge(struct tally *t, const struct fanout_result *r, struct finding
 			    r->interrupted ? ST_SKIP
 			    : r->started   ? ST_FAIL
 					   : ST_ERROR,
-			    "%s", trouble_of(r));
+			    "%s%s", trouble_of(r),
+			    is_forced(r) ? "; another command is forced there (authorized_keys, "
+					   "ForceCommand), or the way drops its words"
+					 : "");
 	if (f->status != ST_SKIP)
 		f->seconds = (double)(r->took_ns / 1000) / 1e6;
 }
@@ -223,6 +252,7 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 		struct finding *f = tally_add(t, 0, "hosts", "host.command", NULL);
 
 		tally_of_host(t, got[i].host);
+		set_apart(t->a, &got[i]);
 		judge(t, &got[i], f, o->deadline_ns);
 		done += f->status == ST_PASS;
 		if (f->status == ST_FAIL)

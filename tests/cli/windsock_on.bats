@@ -86,7 +86,7 @@ windsock() { "$BIN/windsock" "$@"; }
 }
 
 @test "on: sudo that would ask for a password is typed where there is a terminal" {
-    printf '#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\n[ $1 = n2 ] || { echo "sudo: a terminal is required to read the password; either use the -S option" >&2
+    printf '#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\nprintf "\\nwindsock: what was asked for begins here\\n"; [ $1 = n2 ] || { echo "sudo: a terminal is required to read the password; either use the -S option" >&2
 echo "sudo: a password is required" >&2; exit 1; }\n' >ssh
     chmod +x ssh
     run -1 --separate-stderr windsock on --rsh ./ssh 'n[1-3]' 'sudo -- reboot'
@@ -190,6 +190,50 @@ ended() { ! ps -o stat= -p "$(<"$1")" | grep -q '^[^Z]'; }
     run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-3]' 'printf x; exit 3' --json
     [ "$(jq -c '[.nodes[].data | .stdout, .stderr] | unique' <<<"$output")" = '["","x"]' ]
     [ "$(jq -r '.findings[0].message' <<<"$output")" = 'exit code 3' ]
+}
+
+@test "on: what something else was run for is not done, whatever its exit code" {
+    printf '#!/bin/sh\necho This account is for backups only; exit $CODE\n' >ssh
+    chmod +x ssh
+    export CODE
+    for CODE in 0 1; do
+        run -1 --separate-stderr windsock on --rsh ./ssh 'n[1-2]' 'rm -f x'
+        [[ ${lines[0]} == "fail  host.command "*" n[1-2]: sh there ended with exit code $CODE and said \"This account is for backups only\""* ]]
+        [[ ($CODE = 1 || ${lines[0]} == *"(authorized_keys, ForceCommand)"*) && $output == *"done on 0 of 2 hosts" ]]
+    done
+    run -1 --separate-stderr windsock on --rsh true 'n[1-2]' 'rm -f x'
+    # through a terminal, or with both streams as one, it is done all the same
+    for way in '"$2" 2>&1 | sed "s/\$/\\r/"' '"$2" 2>&1'; do
+        printf '#!/bin/sh\nsh -c %s\n' "$way" >both
+        chmod +x both
+        run -0 --separate-stderr windsock on --rsh ./both 'n[1-2]' 'echo it'
+        [[ ${lines[0]} == *" n[1-2]: it" ]]
+    done
+}
+
+@test "on: what ends with NUL is a line, and all of it is there" {
+    run -0 --separate-stderr windsock on --rsh ./rsh n1 'printf "one\0two\0"; printf "three\nfour\n"; printf "a\0b" >&2' --json
+    [ "$(jq -c '.nodes[0].data | [.stdout, .stderr]' <<<"$output")" = '["one\ntwo\nthree\nfour\n","a\nb"]' ]
+}
+
+@test "on: what it leaves in the background goes on there, here as elsewhere, and is not waited for" {
+    local pid
+    run -0 --separate-stderr windsock on 127.0.0.1 'sleep 300 >/dev/null 2>&1 & echo $!'
+    pid=${lines[0]##* }
+    kill "$pid" # it is there
+    printf '#!/bin/sh\nsh -c "$2" | cat\n' >held # as sshd, which waits for whoever has its pipe
+    chmod +x held
+    run -0 --separate-stderr windsock on --rsh ./held 'n1' 'sleep 300 & echo $! >pid; echo hi' --deadline 20s
+    kill "$(<pid)"
+    [[ ${lines[0]} == "pass "*" n1: hi (something that it began goes on there)" ]]
+    run -1 --separate-stderr windsock on --rsh ./held 'n1' 'sleep 300 & echo $! >pid; echo no >&2; exit 3' --deadline 20s
+    kill "$(<pid)"
+    [[ ${lines[0]} == "fail "*" n1: exit code 3: no" ]]
+}
+
+@test "on: what prints without end is ended at once, and that is said" {
+    run -1 --separate-stderr windsock on --rsh ./rsh n1 yes
+    [[ ${lines[0]} == *" n1: printed more than 16 MiB and was ended" ]]
 }
 
 @test "on: hosts and one command line, no more and no less" {

@@ -15,6 +15,6 @@ if [ "$g" = $$ ]; then
 fi;
 printf '\012%s\012' "$begins"; printf '\012%s\012' "$begins" >&2;
 sh -c "$0" </dev/null; r=$?;
-[ $r -ne 255 ] || printf '\012%s\012' "$ended" >&2;
+printf '\012%s%s\012' "$ended" $r >&2;
 [ -z "$w" ] || kill "$w" 2>/dev/null;
 exit $r;
