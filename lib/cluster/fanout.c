@@ -4,6 +4,7 @@
 #include "lib/cluster/job.h"
 #include "lib/cluster/own_machine.h"
 #include "lib/cluster/trouble.h"
+#include "lib/cluster/way.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
@@ -25,7 +26,11 @@ struct fanout;
 struct slot {
 	struct fanout *f;
 	struct job job;
-	struct fanout_result *r; /* NULL: idle */
+	struct fanout_result *r;    /* NULL: idle, or: */
+	struct fanout_result *away; /* was turned away, and is tried again by: */
+	struct timer again;
+	unsigned tried;
+	uint64_t since_ns;
 };
 
 struct fanout {
@@ -110,9 +115,38 @@ static void start_next(struct slot *s)
 {
 	struct fanout *f = s->f;
 
+	s->tried = 0;
+	s->since_ns = now_ns();
 	while (f->next < f->hosts->n && !interrupt_pending())
 		if (start(s, f->next++))
 			break;
+}
+
+static void on_again(struct loop *l UNUSED, struct timer *t)
+{
+	struct slot *s = CONTAINER_OF(t, struct slot, again);
+	struct fanout_result *r = s->away;
+
+	s->away = NULL;
+	if (!start(s, (size_t)(r - s->f->results)))
+		start_next(s);
+}
+
+/* Nothing was run there. */
+static bool comes_again(struct slot *s, struct fanout_result *r)
+{
+	const uint64_t gone_ns = now_ns() - s->since_ns, all_ns = s->f->o.deadline_ns;
+	struct err ignored;
+	uint64_t pause_ns;
+
+	if (!r->away || !way_turned_away(r->err) || interrupt_pending() ||
+	    !way_may_try_again(s->tried, (size_t)(s - s->f->slots),
+			       gone_ns < all_ns ? all_ns - gone_ns : 0, &pause_ns) ||
+	    loop_arm(&s->f->loop, &s->again, pause_ns, &ignored) < 0)
+		return false;
+	s->tried++;
+	s->away = r;
+	return true;
 }
 
 /* What its login printed is no part of it; a way may bring both streams as one. */
@@ -156,6 +190,8 @@ static void on_ended(struct job *j)
 	r->interrupted &= !r->ended && j->status != 0; /* it may have finished just before */
 	explain(s->f, r);
 	s->r = NULL;
+	if (comes_again(s, r))
+		return;
 	report(s->f, r);
 	start_next(s);
 }
@@ -246,6 +282,7 @@ static int make_slots(struct fanout *f, struct err *e)
 		return err_sys(e, "cannot run %zu commands at once", f->nslots);
 	for (size_t i = 0; i < f->nslots; i++) {
 		f->slots[i].f = f;
+		f->slots[i].again.fire = on_again;
 		f->slots[i].job.deadline_ns = f->o.deadline_ns;
 		f->slots[i].job.is_way = true;
 		f->slots[i].job.held_by = f->o.errand ? ERRAND_GO : NULL;

@@ -4,8 +4,8 @@
  * One command on many hosts, a bounded number at a time, each with a
  * deadline, over ssh (BatchMode: never a password prompt), `--rsh CMD`, or
  * the lab; where no way is named, on the machine that we are at without one, as a login would:
- * in the home folder. Output is collected with a bound. When we end, for whatever
- * reason, the local ssh's end with us.
+ * in the home folder. Whom sshd turned away among so many is tried again a little later. Output is
+ * collected with a bound. When we end, for whatever reason, the local ssh's end with us.
  */
 #include "lib/cluster/hostlist.h"
 

@@ -24,6 +24,7 @@ enum {
 static struct err ignored;
 
 static void start_more(struct launch *L);
+static bool comes_again(struct agent_host *h);
 
 struct agent_host *agents_add(struct launch *L, const char *name, bool local)
 {
@@ -147,6 +148,8 @@ static void on_exit_fd(struct loop *l UNUSED, struct io *io, uint32_t events UNU
 	for (size_t most = WORDS_MAX; most && hear_words(h); most -= TAIL_MAX)
 		;
 	link_drain(&h->link);
+	if (comes_again(h))
+		return;
 	if (!h->h->trouble)
 		h->h->trouble = agent_why_gone(h);
 	gone(h);
@@ -292,16 +295,53 @@ static int start(struct agent_host *h, struct err *e)
 }
 
 /* What goes wrong here goes wrong on this machine, for every host. */
+static void cannot_start(struct agent_host *h)
+{
+	struct launch *L = h->of;
+
+	L->next = L->agents.n;
+	gone(h);
+	loop_stop(&L->loop);
+}
+
+static void on_again(struct loop *l UNUSED, struct timer *t)
+{
+	struct agent_host *h = CONTAINER_OF(t, struct agent_host, patience);
+
+	h->of->starting--;
+	if (start(h, &h->of->wrong) < 0)
+		cannot_start(h);
+}
+
+/* Whom sshd turned away among so many has run nothing, and is tried again a little later. */
+static bool comes_again(struct agent_host *h)
+{
+	const uint64_t gone_ns = now_ns() - h->since_ns, all_ns = h->of->o.deadline_ns;
+	uint64_t pause_ns;
+
+	if (h->state != AGENT_STARTING || h->local || h->h->trouble || !way_turned_away(h->tail) ||
+	    !way_may_try_again(h->tried, (size_t)h->h->name[strlen(h->h->name) - 1],
+			       gone_ns < all_ns ? all_ns - gone_ns : 0, &pause_ns))
+		return false;
+	unwatch(h);
+	streams_done(&h->streams);
+	link_close(&h->link);
+	child_done(&h->child);
+	h->tried++;
+	h->tail_n = 0;
+	*h->tail = *h->link.noise = '\0';
+	h->patience.fire = on_again;
+	return loop_arm(&h->of->loop, &h->patience, pause_ns, &ignored) == 0;
+}
+
 static void start_more(struct launch *L)
 {
 	while (L->starting < L->o.parallel && L->next < L->agents.n && !interrupt_pending()) {
 		struct agent_host *h = L->agents.v[L->next++];
 
-		if (h->joined || start(h, &L->wrong) == 0)
-			continue;
-		L->next = L->agents.n;
-		gone(h);
-		loop_stop(&L->loop);
+		h->since_ns = now_ns();
+		if (!h->joined && start(h, &L->wrong) < 0)
+			cannot_start(h);
 	}
 }
 

@@ -53,6 +53,8 @@ struct agent_host {
 	char tail[TAIL_MAX + 1]; /* of stderr, which is ssh's */
 	size_t tail_n;
 	bool timed_out, asks; /* way_asks() */
+	unsigned tried;	      /* so often it was turned away (way.h) */
+	uint64_t since_ns;    /* it is being started, all tries together */
 	size_t unsent;	      /* of a copy, when we looked last */
 	bool visitor, joined; /* on the heap: came in by the door; a visitor until it said hello */
 	TAILQ_ENTRY(agent_host) door;

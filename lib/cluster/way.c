@@ -29,9 +29,9 @@ static const struct ssh_cause causes[] = {
 	 "check the address and that the machine is up", MEND_REACH},
 	{"Network is unreachable", "this host has no route to it", "check the address", MEND_ROUTE},
 	{"Connection reset", "the connection was cut while ssh logged in",
-	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
+	 "look at sshd's log there, or at its jump host's (MaxStartups, fail2ban)", MEND_LOOK},
 	{"Connection closed", "the connection was cut while ssh logged in",
-	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
+	 "look at sshd's log there, or at its jump host's (MaxStartups, fail2ban)", MEND_LOOK},
 	{"Bad configuration option: remotecommand", "ssh here is older than OpenSSH 7.6",
 	 "let --rsh name a script of yours that runs it: no option is added to that", MEND_LOOK},
 	{"Cannot execute command-line and remote command",
@@ -60,6 +60,23 @@ const struct ssh_cause *way_ssh_cause(const char *err)
 				       ? &no_key_file
 				       : &causes[i];
 	return NULL;
+}
+
+bool way_turned_away(const char *err)
+{
+	const char *says = strstr(err, "_exchange_identification: ");
+
+	return says &&
+	       (strcasestr(says, "connection closed") || strcasestr(says, "connection reset"));
+}
+
+bool way_may_try_again(unsigned tried, size_t who, uint64_t left_ns, uint64_t *ret_pause_ns)
+{
+	enum { TRIES = 5, APART = 8 };
+	const uint64_t pause_ns = NS_PER_S / 2 << tried;
+
+	*ret_pause_ns = pause_ns + pause_ns / APART * (who % APART);
+	return tried < TRIES && *ret_pause_ns < left_ns;
 }
 
 #define HOST "HOST" /* its place in a fix */

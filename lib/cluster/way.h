@@ -13,6 +13,12 @@ struct ssh_cause {
 /* What ssh's own words mean, the more telling one first; NULL: none of them is known. */
 const struct ssh_cause *way_ssh_cause(const char *err);
 
+/* sshd there, or a jump host's, heard no more logins just then: nothing was run. */
+bool way_turned_away(const char *err);
+/* So it is tried again, a few times, later each time; those that were turned away together not
+ * together (@who: their numbers), and none when @left_ns are over. */
+bool way_may_try_again(unsigned tried, size_t who, uint64_t left_ns, uint64_t *ret_pause_ns);
+
 /* What @said, its last line, means, and what is typed then (NULL: not known). NULL: it may as well
  * be of what was to run there. */
 const char *way_meaning(const char *said, const char *host, struct arena *a, const char **ret_fix);

@@ -180,7 +180,6 @@ static void lose_uncarried(struct fleet *f)
 int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers *ret, struct err *e)
 {
 	const struct fanout_opts o = {.rsh = f->rsh,
-				      .parallel = f->parallel,
 				      .program = command(f),
 				      .answer = "\"windsock\"",
 				      /* its own deadline, and a login before it */

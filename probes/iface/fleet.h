@@ -13,7 +13,6 @@
 
 struct fleet {
 	const char *command; /* NULL: ifprobe */
-	size_t parallel;     /* hosts asked at once; 0: fanout's default */
 	const char *given;   /* --hosts as typed, for commands that we propose */
 	host_list hosts;
 	const char *rsh;

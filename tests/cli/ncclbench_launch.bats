@@ -192,3 +192,18 @@ verified() { # FILE RANKS
         ((!want)) || [[ $output == *"cannot reach $name: it does not accept our key"* ]]
     done
 }
+
+@test "launch: a host whose sshd turned it away is tried again; one that always does is named" {
+    cat >turns <<'C'
+#!/bin/sh
+echo "$1" >>tries
+[ "$1" = n2 ] && [ "$(grep -cx n2 tries)" -gt 1 ] && { shift; exec sh -c "$*"; }
+echo 'kex_exchange_identification: Connection closed by remote host' >&2
+exit 255
+C
+    chmod +x turns
+    run -0 --separate-stderr timeout 60 "$BIN/ncclbench" --hosts n2 --rsh ./turns -b 8 -e 8 -n 1
+    run -1 --separate-stderr timeout 60 "$BIN/ncclbench" --hosts n1 --rsh ./turns --deadline 600ms -b 8 -e 8 -n 1
+    [[ $stderr$output == *"cannot reach n1: the connection was cut while ssh logged in"* ]]
+    [ "$(sort tries | uniq -c | tr -s ' ' | paste -sd,)" = ' 2 n1, 2 n2' ]
+}

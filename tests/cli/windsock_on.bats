@@ -231,6 +231,25 @@ ended() { ! ps -o stat= -p "$(<"$1")" | grep -q '^[^Z]'; }
     [[ ${lines[0]} == "fail "*" n1: exit code 3: no" ]]
 }
 
+@test "on: whom sshd turned away among so many is tried again, a few times" {
+    cat >turns <<'C'
+#!/bin/sh
+echo "$1" >>tries
+[ "$1" != n1 ] && [ "$(grep -cx "$1" tries)" -gt 1 ] && exec sh -c "$2"
+echo 'kex_exchange_identification: Connection closed by remote host' >&2
+echo 'Connection closed by UNKNOWN port 65535' >&2
+exit 255
+C
+    chmod +x turns
+    run -1 --separate-stderr windsock on --rsh ./turns 'n[1-9]' 'echo it' --deadline 500ms
+    [[ $output == *" n1: cannot reach n1 through its jump host"*"jump host's (MaxStartups, "*" n[2-9]: it"* ]]
+    [ "$(grep -cx n2 tries) $(grep -cx n1 tries)" = '2 2' ]
+    # that was cut while it worked is not begun twice
+    printf '#!/bin/sh\necho "$1" >>cut\necho "client_loop: send disconnect: Connection reset by peer" >&2\nexit 255\n' >turns
+    run -1 --separate-stderr windsock on --rsh ./turns n1 'echo it'
+    [ "$(wc -l <cut)" = 1 ]
+}
+
 @test "on: what prints without end is ended at once, and that is said" {
     run -1 --separate-stderr windsock on --rsh ./rsh n1 yes
     [[ ${lines[0]} == *" n1: printed more than 16 MiB and was ended" ]]
