@@ -25,9 +25,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { HOST_NAME = 256, END_PATIENCE_S = 1, JOIN_S = 20, STRANGERS_MAX = 64 };
+enum { HOST_NAME = 256, END_PATIENCE_S = 1, STRANGERS_MAX = 64 };
 
-static void say_hello(struct agent *g)
+void agent_say_hello(struct agent *g)
 {
 	unsigned char buf[4096];
 	struct wire_out w = {buf, 0, sizeof(buf), false};
@@ -122,6 +122,10 @@ static int on_message(struct link *l, uint16_t type, struct wire_in *in)
 		break;
 	case ORDER_PING:
 		break;
+	case ORDER_OVER:
+		g->run_code = (int)wire_u32(in);
+		g->is_over = true;
+		break;
 	case ORDER_REFUSED:
 		g->why = wire_str(in, &g->a);
 		g->opened = false;
@@ -159,12 +163,13 @@ static void listen_on(struct loop *l, struct timer *t)
 	loop_stop(l);
 }
 
-static int agent_init(struct agent *g, struct err *e)
+int agent_init(struct agent *g, struct err *e)
 {
 	interrupt_install();
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (loop_init(&g->loop, e) < 0)
 		return -1;
+	g->keeper = getppid();
 	g->listen.fire = listen_on;
 	g->patience.fire = on_patience;
 	g->streams = (struct streams){.link = &g->link, .loop = &g->loop};
@@ -175,10 +180,22 @@ static int agent_init(struct agent *g, struct err *e)
 	return 0;
 }
 
+/* Where it joined, a person here has ended the run: no host is lost. */
+static void say_left(struct agent *g)
+{
+	unsigned char buf[4];
+	struct wire_out w = {buf, 0, sizeof(buf), false};
+
+	wire_put_u32(&w, (uint32_t)interrupt_pending());
+	if (g->joined && getppid() == g->keeper)
+		link_send(&g->link, SAY_LEFT, buf, w.n);
+}
+
 /* Ended by a signal: the host is lost, which is the news, not what its ranks say of their end. */
-static void agent_done(struct agent *g)
+void agent_done(struct agent *g)
 {
 	if (interrupt_pending()) {
+		say_left(g);
 		link_close(&g->link);
 		ranks_signal(g, SIGKILL);
 	}
@@ -189,12 +206,6 @@ static void agent_done(struct agent *g)
 	loop_done(&g->loop);
 	arena_done(&g->a);
 }
-
-struct job_of_agent {
-	int in, out;
-	const addr_list *to; /* of one name: tried in turn */
-	const struct token *token;
-};
 
 /* The exit code of what a signal has ended, as shells say it. */
 static int killed_by(int sig) { return sig ? AGENT_KILLED + sig : 0; }
@@ -221,7 +232,7 @@ static int work_on_pipes(const struct job_of_agent *job)
 	if (!agent_init(&g, &e) && !check_orders(job->in, &e) &&
 	    write(job->out, greeting, strlen(greeting)) > 0 &&
 	    !link_open(&g.link, &g.loop, job->in, job->out, false, &e)) {
-		say_hello(&g);
+		agent_say_hello(&g);
 		rc = loop_run(&g.loop, &e) < 0 ? 3 : killed_by(interrupt_pending());
 	}
 	if (e.kind != ERR_NONE)
@@ -230,98 +241,9 @@ static int work_on_pipes(const struct job_of_agent *job)
 	return rc;
 }
 
-static void on_open(struct channel *c)
-{
-	struct agent *g = CONTAINER_OF(CONTAINER_OF(c, struct link, channel), struct agent, link);
-	struct addr_text t;
-
-	g->opened = true;
-	log_say("joined %s; waiting for the run to begin", addr_print_port(&g->peer, &t));
-	say_hello(g);
-}
-
-/* What the person at this machine can do about it. */
-static void advise(const struct agent *g)
-{
-	struct addr_text t;
-
-	(void)addr_print_port(&g->peer, &t);
-	switch (g->why ? g->link.channel.error : 0) {
-	case ECONNREFUSED:
-		log_hint("- nobody waits there: that run has begun with as many machines as it "
-			 "was told to wait for (--wait N), or is over");
-		break;
-	case ETIMEDOUT:
-	case EHOSTUNREACH:
-	case ENETUNREACH:
-	case EACCES:
-	case EPERM:
-		log_hint("portcheck %s   # from here: what is in the way to that one port", t.s);
-		break;
-	default:
-		log_hint("- paste the line of this run: each one has a code of its own");
-	}
-}
-
-/* Why it was at none of them; the advice is about the last one. */
-static void say_not_joined(const struct agent *g, const str_list *failed)
-{
-	for (size_t i = 0; i < failed->n; i++)
-		log_error("%s", failed->v[i]);
-	if (!g->refused)
-		advise(g);
-}
-
-/* Waiting for the others may take people minutes: the launcher's pings count as life. -1: it was
- * not at that one of the addresses, and there is another. */
-static int join_at(const struct job_of_agent *job, size_t i, struct arena *a, str_list *failed)
-{
-	struct agent g = {.joined = true, .peer = job->to->v[i], .link.closed = true};
-	struct addr_text t;
-	struct err e = {0};
-	bool more = false;
-	int rc = 3;
-
-	link_over_channel(&g.link, &g.loop);
-	g.link.channel.on_open = on_open;
-	if (!agent_init(&g, &e) && !channel_connect(&g.link.channel, &g.loop, &g.peer, job->token,
-						    JOIN_S * NS_PER_S / job->to->n, &e))
-		rc = loop_run(&g.loop, &e) < 0 ? 3 : 0;
-	if (interrupt_pending())
-		log_error("interrupted; the ranks here are ended");
-	else if (!g.opened) {
-		*LIST_ADD(a, failed) =
-			arena_printf(a, "cannot join %s: %s", addr_print_port(&g.peer, &t),
-				     e.kind != ERR_NONE ? e.msg
-				     : g.why		? g.why
-							: "it closed the connection");
-		more = !g.refused && i + 1 < job->to->n;
-		if (!more)
-			say_not_joined(&g, failed);
-	} else if (e.kind != ERR_NONE)
-		log_error("%s", e.msg);
-	else
-		log_say(g.running ? "the launcher is gone; the ranks here are ended"
-				  : "the run is over");
-	rc = more ? -1 : rc || !g.opened || g.running || g.failed || interrupt_pending() ? 3 : 0;
-	agent_done(&g);
-	return rc;
-}
-
-static int work_joined(const struct job_of_agent *job)
-{
-	AUTO(arena_done) struct arena a = {0};
-	str_list failed = {0};
-	int rc = -1;
-
-	for (size_t i = 0; rc < 0 && i < job->to->n; i++)
-		rc = join_at(job, i, &a, &failed);
-	return rc < 0 ? 3 : rc;
-}
-
 static int work(const struct job_of_agent *job)
 {
-	return job->to ? work_joined(job) : work_on_pipes(job);
+	return job->to ? agent_join(job) : work_on_pipes(job);
 }
 
 /*

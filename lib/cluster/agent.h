@@ -10,7 +10,7 @@
 #include "lib/net/channel.h"
 
 enum {
-	AGENT_PROTOCOL = 5,
+	AGENT_PROTOCOL = 6,
 	AGENT_CHUNK = 16 << 10,
 	AGENT_CREDIT = 512 << 10, /* bytes of output that may be on their way */
 	AGENT_PING_S = 5,
@@ -36,7 +36,10 @@ enum agent_message {
 	STREAM_OPEN,
 	STREAM_DATA,
 	STREAM_CLOSE,
-	ORDER_REFUSED, /* to who joined; string: why it takes no part */
+	/* between a launcher and who joined, where a person sits */
+	ORDER_REFUSED, /* string: why it takes no part */
+	ORDER_OVER,    /* u32: the run's exit code */
+	SAY_LEFT,      /* u32: the signal by which that person ends it */
 };
 
 /* ---- a link: messages over two descriptors or over a channel ---- */

@@ -27,7 +27,10 @@ struct agent {
 	struct timer listen, patience;
 	union addr peer;
 	bool joined, interrupted, opened, refused;
-	bool failed;	 /* no ranks could be started */
+	bool failed;  /* no ranks could be started */
+	pid_t keeper; /* the half that began us: a signal is no person's where that is gone */
+	bool is_over; /* the launcher says so, and: */
+	int run_code;
 	const char *why; /* the link closed because */
 };
 
@@ -38,5 +41,16 @@ void ranks_end(struct agent *g); /* asks them to end */
 void ranks_credit(struct agent *g, uint32_t n);
 /* Ends and reaps them all in about a second; no loop is needed. */
 void ranks_done(struct agent *g);
+
+/* ---- agent.c, for the other way to be one (agent_join.c) ---- */
+struct job_of_agent {
+	int in, out;
+	const addr_list *to; /* of one name: tried in turn */
+	const struct token *token;
+};
+int agent_init(struct agent *g, struct err *e) MUST_CHECK;
+void agent_done(struct agent *g);
+void agent_say_hello(struct agent *g);
+int agent_join(const struct job_of_agent *job); /* its exit code */
 
 #endif

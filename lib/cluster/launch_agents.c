@@ -185,20 +185,6 @@ static void on_closed(struct link *link, const char *why)
 }
 
 /* ---- how it begins ---- */
-/* Who pasted the line there has to know, and who waits here; the others are waited for all the
- * same. */
-static void refuse(struct agent_host *h, const char *why)
-{
-	unsigned char buf[2048];
-	struct wire_out w = {buf, 0, sizeof(buf), false};
-
-	wire_put_str(&w, why);
-	link_send(&h->link, ORDER_REFUSED, buf, w.n);
-	h->of->refused =
-		arena_printf(h->of->a, "%s was sent away, and told: \"%s\"", door_name(h), why);
-	log_warn("%s", h->of->refused);
-}
-
 static int hello(struct agent_host *h, struct wire_in *in)
 {
 	struct launch *L = h->of;
@@ -214,9 +200,9 @@ static int hello(struct agent_host *h, struct wire_in *in)
 	if (in->bad || h->state == AGENT_UP)
 		return -1;
 	if (h->visitor && (!same || *trouble)) {
-		refuse(h, !same	 ? agent_why_other(h, version, protocol)
-			  : *fix ? arena_printf(L->a, "%s; %s", trouble, fix_text(fix))
-				 : trouble);
+		door_refuse(h, !same  ? agent_why_other(h, version, protocol)
+			       : *fix ? arena_printf(L->a, "%s; %s", trouble, fix_text(fix))
+				      : trouble);
 		return 0;
 	}
 	if (h->visitor)
@@ -245,7 +231,9 @@ static int on_message(struct link *link, uint16_t type, struct wire_in *in)
 {
 	struct agent_host *h = CONTAINER_OF(link, struct agent_host, link);
 
-	return type == SAY_HELLO ? hello(h, in) : ranks_message(h, type, in);
+	return type == SAY_HELLO  ? hello(h, in)
+	       : type == SAY_LEFT ? door_leaves(h, in)
+				  : ranks_message(h, type, in);
 }
 
 int agent_watch_link(struct agent_host *h, struct err *e)
@@ -366,6 +354,7 @@ void agents_done(struct launch *L)
 	int status, sig;
 
 	door_close(L);
+	door_say_over(L);
 	for (size_t i = 0; i < L->agents.n; i++) {
 		unwatch(L->agents.v[i]);
 		streams_done(&L->agents.v[i]->streams);

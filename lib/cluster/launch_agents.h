@@ -108,6 +108,9 @@ int door_open(struct launch *L, struct err *e) MUST_CHECK;
 void door_left(struct agent_host *h);	 /* a visitor is gone */
 void door_entered(struct agent_host *h); /* it said hello */
 void door_lost(struct agent_host *h);	 /* and is gone, before the run began */
+void door_refuse(struct agent_host *h, const char *why);
+int door_leaves(struct agent_host *h, struct wire_in *in); /* a person there ends the run */
+void door_say_over(struct launch *L);
 void door_close(struct launch *L);
 const char *door_name(const struct agent_host *h); /* whence it came */
 /* The words that start an agent there; stdin is descriptor @in. */

@@ -1,11 +1,13 @@
 /* --serve: machines that join with the line that a person pasted there. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 
 /* A machine that went without a word takes no ping any more: it has us believe that for as long as
  * its agent would believe us. */
@@ -56,6 +58,20 @@ const char *door_name(const struct agent_host *h)
 	return arena_strdup(h->of->a, t.s + (starts_with(t.s, "::ffff:") ? 7 : 0));
 }
 
+/* Who pasted the line there has to know, and who waits here; the others are waited for all the
+ * same. */
+void door_refuse(struct agent_host *h, const char *why)
+{
+	unsigned char buf[2048];
+	struct wire_out w = {buf, 0, sizeof(buf), false};
+
+	wire_put_str(&w, why);
+	link_send(&h->link, ORDER_REFUSED, buf, w.n);
+	h->of->refused =
+		arena_printf(h->of->a, "%s was sent away, and told: \"%s\"", door_name(h), why);
+	log_warn("%s", h->of->refused);
+}
+
 void door_entered(struct agent_host *h)
 {
 	struct launch *L = h->of;
@@ -83,6 +99,30 @@ void door_lost(struct agent_host *h)
 	log_warn("%s; its place is free again: the same line can be pasted there once more",
 		 h->h->trouble);
 	free(h);
+}
+
+/* Before the run has begun only its place is free again. */
+int door_leaves(struct agent_host *h, struct wire_in *in)
+{
+	int sig = (int)wire_u32(in);
+
+	if (in->bad || !h->joined || h->state != AGENT_UP || sig <= 0)
+		return -1;
+	if (h->of->running)
+		interrupt_elsewhere(sig == SIGINT ? SIGINT : SIGTERM, h->h->hostname);
+	agent_give_up(h, arena_printf(h->of->a, "%s was interrupted there", h->h->hostname));
+	return 0;
+}
+
+void door_say_over(struct launch *L)
+{
+	unsigned char buf[4];
+	struct wire_out w = {buf, 0, sizeof(buf), false};
+
+	wire_put_u32(&w, interrupt_pending() ? EXIT_UNABLE : L->r ? (uint32_t)L->r->code : 0);
+	for (size_t i = 0; i < L->agents.n; i++)
+		if (L->agents.v[i]->joined)
+			link_send(&L->agents.v[i]->link, ORDER_OVER, buf, w.n);
 }
 
 void door_close(struct launch *L)

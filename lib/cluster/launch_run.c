@@ -235,6 +235,8 @@ int launch_run(const struct launch_opts *o, struct arena *a, struct launch_resul
 	*ret = (struct launch_result){0};
 	rc = run(&L, e);
 	merge(&L);
+	if (rc < 0)
+		ret->code = EXIT_UNABLE;
 	(void)signal(SIGPIPE, pipes);
 	return rc;
 }

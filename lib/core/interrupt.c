@@ -15,6 +15,7 @@ static volatile sig_atomic_t wake_fd = -1;
 static uint64_t first_ns; /* written once, before pending is */
 static uint64_t budget;
 static bool is_end;
+static char where[80]; /* " on HOST", if not here */
 static sigset_t was_blocked;
 
 static void wake(void)
@@ -137,6 +138,16 @@ void interrupt_unread(void)
 	wake();
 }
 
+void interrupt_elsewhere(int sig, const char *host)
+{
+	if (pending)
+		return;
+	(void)snprintf(where, sizeof(where), " on %.70s", host);
+	first_ns = now_ns();
+	pending = sig;
+	wake();
+}
+
 int interrupt_pending(void) { return pending; }
 bool interrupt_by_budget(void) { return pending == SIGALRM; }
 
@@ -172,8 +183,8 @@ int interrupt_err(struct err *e)
 	if (!pending || pending == SIGPIPE || is_end)
 		return 0;
 	if (!interrupt_by_budget())
-		return err_set(e, ERR_SYS, "interrupted by SIG%s; what was finished is reported",
-			       sigabbrev_np(pending));
+		return err_set(e, ERR_SYS, "interrupted by SIG%s%s; what was finished is reported",
+			       sigabbrev_np(pending), where);
 	err_set(e, ERR_SYS, "interrupted: the budget of %s passed; what was finished is reported",
 		format_duration(&b, budget));
 	return err_hint(e, "give it longer with --budget, or ask for less");

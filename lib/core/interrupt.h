@@ -24,6 +24,8 @@ int interrupt_pending(void);	/* the signal's number (SIGALRM: the budget), or 0 
 bool interrupt_by_budget(void); /* is it pending because the budget passed? */
 /* We end as after a signal, since nobody can read on: a write that failed says why at the end. */
 void interrupt_unread(void);
+/* A person has ended the run on @host, where a part of it is: as by @sig here. */
+void interrupt_elsewhere(int sig, const char *host);
 /* Becomes readable then and stays so, for an event loop; -1 where the kernel gave none. */
 int interrupt_fd(void);
 /* poll() for @events of @fd (-1: of none) that a signal ends: true once there are any. @ms: at most

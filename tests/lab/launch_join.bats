@@ -100,6 +100,34 @@ serve() { # OPTIONS...: LINE is what to paste
     grep -q 'the launcher is gone' join1
 }
 
+@test "Ctrl-C at a machine that joined is one of the run, and the launcher's is one there" {
+    joins() { # a machine on node1, with JOINED
+        on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
+        JOINED=$!
+        wait_for 15 says 1 'joined' join1
+    }
+    at_join() { ours | awk '$4 == "--join" { print $1 }' | head -n 1; }
+    serve --wait 1 -- hang
+    joins
+    wait_for 15 says 2 ' pid ' "$OUT"
+    on 0 kill -INT "$(at_join)"
+    ended 3 8
+    run -1 grep -E 'lost|died|ssh' "$ERR"
+    run -3 wait "$JOINED"
+    # also before it began, and where it never began
+    serve --wait 2 --wait-time 60s -- who
+    joins
+    on 0 kill -TERM "$(ours | awk '$4 == "--serve" { print $1 }' | head -n 1)"
+    ended 3 8
+    run -3 wait "$JOINED"
+    grep 'the run is over: it was interrupted' join1
+    serve --wait 2 --wait-time 1s -- who
+    joins
+    ended 1 8 "1 of the 2 other machines joined"
+    run -1 wait "$JOINED"
+    grep 'the run is over: it failed' join1
+}
+
 @test "the code of a run that is over opens nothing any more" {
     serve --wait 1 --no-local -- who
     old=$CODE
