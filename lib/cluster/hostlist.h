@@ -40,8 +40,11 @@ const char *hostfile_near(const char *arg, struct arena *a);
 /* 10.0.0.0/28 -> 10.0.0.[1-14]: how hosts in it are named, of a large one some; NULL: @arg is no
  * subnet. */
 const char *hosts_of_subnet(const char *arg, struct arena *a);
-/* n1,n2,n3 -> n[1-3], for messages and srun's --exclude; the order is kept, slots are not. */
+/* n1-ib,n2-ib,n3-ib -> n[1-3]-ib, for messages and our own commands; the order is kept, slots are
+ * not. */
 char *hostlist_fold(struct arena *a, const host_list *hosts);
+/* For Slurm's, which refuse text behind a bracket. */
+char *hostlist_fold_slurm(struct arena *a, const host_list *hosts);
 /* "node1" of "user@node1", inside @name. */
 const char *host_bare(const char *name);
 /* For what a colon follows: "user@[fd00::1]" of "user@fd00::1"; what has no colon is @name. */

@@ -195,8 +195,9 @@ static const char *without(const struct preflight *p, const host_list *passing,
 	if (!failing->n || !passing->n)
 		return NULL;
 	if (slurm_knows(p, failing))
-		return arena_printf(p->a, "srun --exclude=%s ...",
-				    shell_quote(p->a, excluded(p, hostlist_fold(p->a, failing))));
+		return arena_printf(
+			p->a, "srun --exclude=%s ...",
+			shell_quote(p->a, excluded(p, hostlist_fold_slurm(p->a, failing))));
 	return p->crew || strlen(rest) > PREFLIGHT_NAMES
 		       ? NULL
 		       : arena_printf(p->a, "windsock%s %s", preflight_tier_word(p),
@@ -211,7 +212,7 @@ static void nodes_data(const struct preflight *p)
 	names_data(p, "passing_nodes", &passing);
 	names_data(p, "failing_nodes", &failing);
 	if (failing.n)
-		json_str(report_data(p->r), "exclude", hostlist_fold(p->a, &failing));
+		json_str(report_data(p->r), "exclude", hostlist_fold_slurm(p->a, &failing));
 	json_str(report_data(p->r), "without", without(p, &passing, &failing));
 }
 
