@@ -6,6 +6,7 @@
  */
 #include "lib/core/file.h"
 
+#include "lib/core/hash.h"
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
 
@@ -178,6 +179,17 @@ static int not_regular(const struct replacement *r, struct err *e)
 	return err_hint(e, "name a regular file, not a folder or a device");
 }
 
+/* Beside a name that leaves no room for ours it has a number for it. */
+static const char *temp_name(struct replacement *r, const char *name)
+{
+	static const char ours[] = "..windsock-new";
+	const size_t n = strlen(name);
+
+	if (n + sizeof(ours) - 1 > NAME_MAX)
+		name = arena_printf(&r->arena, "%08x", (unsigned)hash32_add(HASH32, name, n));
+	return arena_printf(&r->arena, "%s.%s.windsock-new", r->dir, name);
+}
+
 static int look_at_target(struct replacement *r, struct err *e)
 {
 	struct stat seen;
@@ -190,7 +202,7 @@ static int look_at_target(struct replacement *r, struct err *e)
 		return -1;
 	at = base_offset(r->target);
 	r->dir = at ? arena_strndup(&r->arena, r->target, at) : "./";
-	r->temp = arena_printf(&r->arena, "%s.%s.windsock-new", r->dir, r->target + at);
+	r->temp = temp_name(r, r->target + at);
 	r->exists = lstat(r->target, &r->st) == 0;
 	if (!r->exists && errno != ENOENT)
 		return refused(r, "cannot look at it", e);

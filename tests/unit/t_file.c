@@ -324,6 +324,19 @@ static void removes_what_a_killed_run_left(void **state UNUSED)
 	assert_int_equal(leftovers(), 0);
 }
 
+static void a_name_may_be_as_long_as_the_file_system_takes(void **state UNUSED)
+{
+	char name[NAME_MAX + 2] = "";
+
+	memset(name, 'x', NAME_MAX);
+	assert_int_equal(replace(name, "old\n"), 0);
+	assert_int_equal(replace(name, "new\n"), 0);
+	expect_text(name, "new\n");
+	assert_int_equal(leftovers(), 0);
+	name[NAME_MAX] = 'x';
+	assert_int_equal(replace(name, "new\n"), -1);
+}
+
 static void waits_for_another_run(void **state UNUSED)
 {
 	int ready[2], st;
@@ -443,6 +456,7 @@ int main(void)
 		TEST(as_root_owner_full_disk_and_foreign_files),
 		TEST(a_failed_write_leaves_the_old_text),
 		TEST(removes_what_a_killed_run_left),
+		TEST(a_name_may_be_as_long_as_the_file_system_takes),
 		TEST(waits_for_another_run),
 		TEST(is_whole_after_any_kill),
 		TEST(writers_never_mix),
