@@ -4,6 +4,7 @@
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/file.h"
+#include "lib/core/heir.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/packed.h"
@@ -24,6 +25,7 @@ struct afar_run {
 	struct report *r;
 	struct arena *a;
 	const char *folder;
+	pid_t heir;    /* removes it, unless it is --save's */
 	bool has_made; /* --save's */
 	struct fetched *got;
 	LIST(const struct fetched_file *) others; /* that another host had brought before */
@@ -44,6 +46,23 @@ static bool is_empty(const char *path)
 		n++;
 	return d && n <= 2;
 }
+
+static int remove_one(const char *path, const struct stat *st UNUSED, int type UNUSED,
+		      struct FTW *at UNUSED)
+{
+	(void)remove(path);
+	return 0;
+}
+
+static void remove_folder(const char *path)
+{
+	enum { FOLDERS_OPEN = 16 };
+
+	(void)nftw(path, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* However we end, what came of other hosts stays nowhere. */
+static void remove_left(void *path) { remove_folder(path); }
 
 static int make_kept(const char *path, bool *ret_made, struct err *e)
 {
@@ -74,21 +93,8 @@ static int make_folder(struct afar_run *x, struct err *e)
 		return err_hint(e, "--save FOLDER names another place");
 	}
 	x->folder = path;
+	x->heir = heir_start(remove_left, path, -1);
 	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st UNUSED, int type UNUSED,
-		      struct FTW *at UNUSED)
-{
-	(void)remove(path);
-	return 0;
-}
-
-static void remove_folder(const char *path)
-{
-	enum { FOLDERS_OPEN = 16 };
-
-	(void)nftw(path, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 /* --- what is read of it ---------------------------------------------------------------------- */
@@ -225,8 +231,9 @@ static void tell_lost(struct afar_run *x, const struct fetched *of)
 		    "%s", names_after(of->trouble, of->host));
 	if (!of->interrupted) {
 		finding_expect(f, "its files");
-		finding_fix(f, "%s",
-			    of->fix ?: typed_there(x->a, rsh_typed(x->q->rsh), of->host, "true"));
+		finding_fix(
+			f, "%s",
+			of->fix ?: typed_there(x->a, rsh_typed(x->a, x->q->rsh), of->host, "true"));
 	}
 	report_add(x->r, f);
 }
@@ -248,7 +255,7 @@ static void tell_absent(struct afar_run *x, size_t asked)
 	finding_set(f, ST_WARN, "nothing is called so on %s", names_brief(x->a, &without));
 	finding_expect(f, "a log or a dump on each host");
 	finding_fix(f, "%s",
-		    typed_there(x->a, rsh_typed(x->q->rsh), without.v[0].name,
+		    typed_there(x->a, rsh_typed(x->a, x->q->rsh), without.v[0].name,
 				arena_printf(x->a, "ls -l %s", shell_quote(x->a, name))));
 	report_add(x->r, f);
 }
@@ -379,9 +386,10 @@ int afar_read(struct why *w, const struct afar *q, struct report *r, struct err 
 	failed = fetch_files(q->hosts, q->files, &o, x.a, &x.got, e);
 	if (!failed)
 		read_all(&x);
-	if (!q->save)
+	if (!q->save) {
 		remove_folder(x.folder);
-	else if (x.has_made)
+		heir_end(x.heir);
+	} else if (x.has_made)
 		(void)rmdir(q->save); /* where nothing came */
 	return failed ? -1 : conclude(&x, e);
 }

@@ -55,6 +55,23 @@ why() { # STATUS ARGS...
     [[ $output == *"warn  log.file"*"~/tmp of job/*"*"nothing is called so on b"* ]]
 }
 
+@test "killed while it reads, it leaves nothing of the hosts behind" {
+    printf '#!/bin/sh\n: >asked\nexec sleep 60\n' >slow
+    chmod +x slow
+    "$why" --rsh ./slow --hosts a,b '/x/*.log' >out 2>&1 3>&- &
+    for ((i = 0; i < 200; i++)); do
+        [ ! -e asked ] || break
+        sleep 0.05
+    done
+    [ -n "$(ls tmp)" ]
+    kill -KILL $!
+    for ((i = 0; i < 200; i++)); do
+        [ -n "$(ls tmp)" ] || return 0
+        sleep 0.05
+    done
+    false
+}
+
 @test "logs: the host of each line is known, and names may be anything a shell knows" {
     name="it's \"the\" \$(touch owned) log; [1]"
     echo 'RuntimeError: No CUDA GPUs are available' >"b/$name"
