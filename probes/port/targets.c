@@ -1,7 +1,10 @@
 #include "probes/port/targets.h"
 
 #include "lib/cluster/hostlist.h"
+#include "lib/core/near.h"
 #include "lib/host/hostname.h"
+
+#include <net/if.h>
 
 enum { MAX_ADDRS = 8 };
 
@@ -87,18 +90,41 @@ static bool lacks_interface(const char *host)
 	       IN6_IS_ADDR_LINKLOCAL(&x.v6.sin6_addr) && !x.v6.sin6_scope_id;
 }
 
+/* Its scope is none of this host's; that of whoever told the address, perhaps. */
+static int no_such_interface(const char *host, const char *scope, struct arena *a, struct err *e)
+{
+	struct if_nameindex *list = if_nameindex();
+	const char *near;
+	str_list names = {0};
+
+	for (const struct if_nameindex *i = list; i && i->if_name; i++)
+		*LIST_ADD(a, &names) = arena_strdup(a, i->if_name);
+	if (list)
+		if_freenameindex(list);
+	near = nearest_name(scope, names.v, names.n);
+	err_set(e, ERR_USAGE, "'%s': there is no interface %s here", host, scope);
+	if (near)
+		return err_hint(e, "did you mean [%.*s%s]?", (int)(scope - host), host, near);
+	return err_hint(e, "it is one of this host's that leads there: see `ip -br link`");
+}
+
 static int parse_one(const char *operand, const port_list *ports, const struct port_env *env,
 		     struct arena *a, struct port_target *t, struct err *e)
 {
 	const char *eq = strchr(operand, '='), *where = eq ? eq + 1 : operand;
 	const char *list = ports_of(where);
 	const char *host = list ? arena_strndup(a, where, (size_t)(list - where - 1)) : where;
+	const char *scope;
+	union addr ignored;
 	uint16_t none;
 
 	if (addr_split(host, a, &t->host, &none) || none || (eq && eq == operand))
 		return malformed(operand, a, e);
 	if (host == where && *host != '[' && has_hidden_port(host, a))
 		return hidden_port(host, e);
+	scope = strchr(t->host, '%');
+	if (scope && addr_parse(t->host, &ignored))
+		return no_such_interface(t->host, scope + 1, a, e);
 	if (lacks_interface(t->host)) {
 		err_set(e, ERR_USAGE, "'%s' is an address on every link: which one is not said",
 			t->host);
