@@ -21,7 +21,7 @@ enum { CHUNK = 64 << 10, POLL_MS = 200 };
 
 static const char *host_fix(const struct launch_host *h, const char *rsh, struct arena *a)
 {
-	return launch_fix(h, a) ?: typed_there(a, rsh_typed(rsh), h->name, "true");
+	return launch_fix(h, a) ?: typed_there(a, rsh_typed(a, rsh), h->name, "true");
 }
 
 static void send_end(struct relay *r, const struct launch_result *end, const char *rsh,

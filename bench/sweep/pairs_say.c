@@ -178,7 +178,7 @@ static void look_at(const struct matrix *m, struct finding *f, int node)
 		look = arena_printf(f->a,
 				    "'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
 				    m->rail, m->rail, m->rail);
-	finding_fix(f, "%s", typed_there(f->a, rsh_typed(NULL), name, look));
+	finding_fix(f, "%s", typed_there(f->a, rsh_typed(f->a, NULL), name, look));
 }
 
 /* Of a link either end may be it. */

@@ -165,7 +165,7 @@ static void fix_host(struct finding *f, const struct launch_host *h)
 		return finding_fix(f, "uptime  # too busy for so many ranks? --np, or --deadline");
 	if (fix)
 		return finding_fix(f, "%s", fix);
-	finding_fix(f, "%s", typed_there(f->a, rsh_typed(NULL), h->name, "true"));
+	finding_fix(f, "%s", typed_there(f->a, rsh_typed(f->a, NULL), h->name, "true"));
 	finding_fix(f, "%s", typed_for(f->a, "portcheck", NULL, h->name));
 }
 

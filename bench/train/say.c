@@ -127,7 +127,7 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 		finding_fix(f, "%s", command);
 	else
 		finding_fix(f, "%s",
-			    typed_there(a, rsh_typed(NULL), x->w->peers[rank].at, command));
+			    typed_there(a, rsh_typed(a, NULL), x->w->peers[rank].at, command));
 }
 
 int say_bad_rank(const struct run *x)
@@ -191,7 +191,7 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 			"use: one of --data, one in /dev/shm, or the program itself");
 	if (host)
 		finding_fix(f, "%s",
-			    typed_there(f->a, rsh_typed(NULL), host,
+			    typed_there(f->a, rsh_typed(f->a, NULL), host,
 					arena_printf(f->a, "\"%s\"", look)));
 	else
 		finding_fix(f, "%s", look);
@@ -214,7 +214,7 @@ static const char *fix_heard(const struct say_lost *l, struct arena *a)
 	const char *fix = reason_fix(l->check, l->sentence) ?: "ddpsmoke --backend tcp";
 
 	return l->host && streq(l->check, DEV_SICK)
-		       ? typed_there(a, rsh_typed(NULL), l->host, arena_printf(a, "\"%s\"", fix))
+		       ? typed_there(a, rsh_typed(a, NULL), l->host, arena_printf(a, "\"%s\"", fix))
 		       : fix;
 }
 

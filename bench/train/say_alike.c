@@ -60,7 +60,8 @@ static bool is_plain(const char *word, struct arena *a)
 static void fix_folder(const struct run *x, struct finding *f)
 {
 	struct arena *a = report_arena(x->r);
-	const char *good = x->res->like_path, *there = x->res->odd_path, *way = rsh_typed(NULL);
+	const char *good = x->res->like_path, *there = x->res->odd_path,
+		   *way = rsh_typed(report_arena(x->r), NULL);
 	const char *from = x->w->peers[x->res->odd.like].at;
 	const char *to = x->w->peers[x->res->odd.rank].at;
 	const char *by = streq(way, "ssh") ? "" : arena_printf(a, " -e %s", shell_quote(a, way));
@@ -84,7 +85,7 @@ static void fix_program(const struct run *x, struct finding *f)
 		finding_fix(f, "- give %s the ddpsmoke that %s has", to, x->w->peers[odd->like].at);
 	else
 		finding_fix(f, "%s",
-			    typed_copy(report_arena(x->r), rsh_typed(NULL), to,
+			    typed_copy(report_arena(x->r), rsh_typed(report_arena(x->r), NULL), to,
 				       "\"$(command -v ddpsmoke)\"",
 				       x->res->odd_path ?: "/usr/local/bin/ddpsmoke"));
 }

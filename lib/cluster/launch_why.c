@@ -140,7 +140,7 @@ static const char *typed_with_copy(struct arena *a, const char *own)
 		if (!is_set && streq(words.v[i], "--"))
 			text_add(&t, copy);
 		is_set |= streq(words.v[i], "--");
-		text_addf(&t, " %s", shell_quote_line(a, words.v[i]));
+		text_addf(&t, " %s", shell_quote_line(a, rsh_shown(a, words.v[i])));
 	}
 	text_addf(&t, "%s   # brings it along", is_set ? "" : copy);
 	return words.n && t.n < LONG && !getenv(WORLD_NO_RANK) ? t.s : NULL;

@@ -1,5 +1,6 @@
 #include "lib/cluster/on_each.h"
 
+#include "lib/cluster/rsh.h"
 #include "lib/core/quote.h"
 
 #include <ctype.h>
@@ -26,7 +27,7 @@ const char *on_each(struct arena *a, const struct host_way *w, const host_list *
 	for (size_t i = 0; i < hosts->n; i++)
 		if (!is_plain(hosts->v[i].name))
 			return NULL;
-	folded = hostlist_fold(a, hosts);
+	folded = (w->srun ? hostlist_fold_slurm : hostlist_fold)(a, hosts);
 	if (strlen(folded) > LONG && w->given && hosts->n == w->n)
 		folded = w->given;
 	if (strlen(folded) > MOST)
@@ -39,6 +40,6 @@ const char *on_each(struct arena *a, const struct host_way *w, const host_list *
 			"SLURM_OVERLAP=1 srun --wait=%d -N%zu --ntasks-per-node=1 -w %s sh -c %s",
 			SRUN_WAIT_S, hosts->n, folded, quoted);
 	if (w->rsh && *w->rsh)
-		rsh = arena_printf(a, "--rsh %s ", shell_quote(a, w->rsh));
+		rsh = arena_printf(a, "--rsh %s ", shell_quote(a, rsh_shown(a, w->rsh)));
 	return arena_printf(a, "windsock on %s%s %s", rsh, folded, quoted);
 }

@@ -66,6 +66,26 @@ static void add_options(uint64_t deadline_ns, struct arena *a, str_list *ret)
 	add_option(a, ret, "ServerAliveInterval=5");
 }
 
+/* `sshpass -p PW ssh`, `sshpass -pPW ssh`: true where there was one. */
+static bool hide_password(str_list *words)
+{
+	const char *slash = words->n ? strrchr(words->v[0], '/') : NULL;
+	bool found = false;
+
+	if (!words->n || !streq(slash ? slash + 1 : words->v[0], "sshpass"))
+		return false;
+	for (size_t i = 1; i < words->n && *words->v[i] == '-'; i++) {
+		if (!starts_with(words->v[i], "-p"))
+			continue;
+		found = true;
+		if (words->v[i][2])
+			words->v[i] = "-p...";
+		else if (++i < words->n)
+			words->v[i] = "...";
+	}
+	return found;
+}
+
 int rsh_words(const char *given, uint64_t deadline_ns, struct arena *a, str_list *ret,
 	      struct rsh_way *ret_way, struct err *e)
 {
@@ -81,14 +101,26 @@ int rsh_words(const char *given, uint64_t deadline_ns, struct arena *a, str_list
 		*LIST_ADD(a, ret) = words.v[i];
 	if (is_open_ssh(&words))
 		add_options(deadline_ns, a, ret);
+	hide_password(&words);
 	*LIST_ADD(a, &words) = NULL;
 	*ret_way = (struct rsh_way){.name = words.v[0], .typed = shell_quote_words(a, words.v)};
 	return 0;
 }
 
-const char *rsh_typed(const char *given)
+const char *rsh_shown(struct arena *a, const char *rsh)
+{
+	str_list words = {0};
+	struct err ignored;
+
+	if (split_words(rsh, a, &words, &ignored) < 0 || !hide_password(&words))
+		return rsh;
+	*LIST_ADD(a, &words) = NULL;
+	return shell_quote_words(a, words.v);
+}
+
+const char *rsh_typed(struct arena *a, const char *given)
 {
 	if (!given)
 		given = getenv(RSH_TYPED) ?: getenv("WINDSOCK_RSH");
-	return given && *given ? given : "ssh";
+	return given && *given ? rsh_shown(a, given) : "ssh";
 }

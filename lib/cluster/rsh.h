@@ -7,7 +7,7 @@
 /* What is run here. */
 struct rsh_way {
 	const char *name;  /* its first word */
-	const char *typed; /* what a person types for it before the host's name */
+	const char *typed; /* what a person types for it before the host's name: rsh_shown() */
 	bool here;	   /* no way: it is run by a shell here */
 };
 
@@ -28,6 +28,8 @@ int rsh_words(const char *given, uint64_t deadline_ns, struct arena *a, str_list
 /* What is typed for it in a finding: @given, else what somebody above us was given, else
  * WINDSOCK_RSH, else ssh. */
 #define RSH_TYPED "WINDSOCK_RSH_TYPED"
-const char *rsh_typed(const char *given);
+const char *rsh_typed(struct arena *a, const char *given);
+/* @rsh for people to see, in a report that others read: a password of sshpass is none of theirs. */
+const char *rsh_shown(struct arena *a, const char *rsh);
 
 #endif

@@ -22,6 +22,6 @@ const char *typed_copy(struct arena *a, const char *way, const char *host, const
 const char *typed_for(struct arena *a, const char *command, const char *rsh, const char *hosts)
 {
 	rsh = rsh ?: getenv(RSH_TYPED);
-	rsh = rsh && *rsh ? arena_printf(a, " --rsh %s", shell_quote(a, rsh)) : "";
+	rsh = rsh && *rsh ? arena_printf(a, " --rsh %s", shell_quote(a, rsh_shown(a, rsh))) : "";
 	return arena_printf(a, "%s%s --hosts %s", command, rsh, shell_quote(a, hosts));
 }

@@ -101,7 +101,7 @@ static void advise_copy(const struct fleet *f, struct finding *x)
 static void no_answer(struct fleet *f, const struct fanout_result *got, const struct err *why)
 {
 	struct finding *x = tally_add(told(f), 0, "hosts", "host.answer", got->host);
-	const char *way = rsh_typed(f->rsh);
+	const char *way = rsh_typed(f->a, f->rsh);
 
 	tally_of_host(&f->told, got->host);
 	/* no host's name: "a" is a word, too, where what hosts say is folded */

@@ -141,8 +141,9 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 			    "SLURM_OVERLAP=1 srun -N1 -n1 -w %s portcheck --version   # from here",
 			    h->name);
 	else
-		finding_fix(f, "%s   # must work without a password",
-			    typed_there(f->a, rsh_typed(o->rsh), h->name, "portcheck --version"));
+		finding_fix(
+			f, "%s   # must work without a password",
+			typed_there(f->a, rsh_typed(f->a, o->rsh), h->name, "portcheck --version"));
 }
 
 /* The line was pasted on too few machines, or did not get through. */

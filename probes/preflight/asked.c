@@ -137,7 +137,7 @@ static const char *list_asked(const struct preflight *p, const char *line)
 /* "ssh node2 'dmesg'": what goes there goes the way that this run went. */
 static const char *line_asked(const struct preflight *p, const char *line)
 {
-	const char *way = rsh_typed(p->rsh), *host, *asked;
+	const char *way = rsh_typed(p->a, p->rsh), *host, *asked;
 	size_t n = strlen(way);
 
 	if (!starts_with(line, way) || line[n] != ' ')

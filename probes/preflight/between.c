@@ -76,8 +76,9 @@ static void note_lone(struct preflight *p, enum stage_id id, const char *why)
 	finding_set(f, ST_SKIP, "not reached%s%s", why ? " because " : "",
 		    why ? why : ": it takes two hosts");
 	if (!why && id == S_COLLECTIVES && p->hosts.n == 1)
-		finding_fix(f, "%s   # that host alone: collectives and training too",
-			    typed_there(p->a, rsh_typed(p->rsh), p->hosts.v[0].name, "windsock"));
+		finding_fix(
+			f, "%s   # that host alone: collectives and training too",
+			typed_there(p->a, rsh_typed(p->a, p->rsh), p->hosts.v[0].name, "windsock"));
 }
 
 /* True: a second look explains what failed. */

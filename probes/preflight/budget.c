@@ -5,6 +5,7 @@
  * was cut short says nothing about us, and about the cluster only where the stage
  * had the time that it takes.
  */
+#include "lib/cluster/rsh.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
@@ -182,8 +183,10 @@ const char *preflight_tier_word(const struct preflight *p)
 
 const char *preflight_to(const struct preflight *p, const char *hosts)
 {
-	const char *rsh =
-		p->rsh && *p->rsh ? arena_printf(p->a, "--rsh %s ", shell_quote(p->a, p->rsh)) : "";
+	const char *rsh = p->rsh && *p->rsh
+				  ? arena_printf(p->a, "--rsh %s ",
+						 shell_quote(p->a, rsh_shown(p->a, p->rsh)))
+				  : "";
 
 	return arena_printf(p->a, "%s--hosts %s%s", rsh, shell_quote(p->a, hosts),
 			    p->copy_self ? " --copy-self" : "");

@@ -159,7 +159,7 @@ static void advise_clock(struct preflight *p, struct finding *f, const char *hos
 		       "sudo timedatectl set-ntp true");
 	if (host && !p->crew)
 		finding_fix(f, "%s   # from here, where no time server answers",
-			    typed_there(p->a, rsh_typed(p->rsh), host,
+			    typed_there(p->a, rsh_typed(p->a, p->rsh), host,
 					"sudo date -u -s \"@$(date +%s)\""));
 }
 

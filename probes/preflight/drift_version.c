@@ -41,7 +41,7 @@ static const char *prefix(struct arena *a)
 static const char *install(const struct preflight *p, const host_list *hosts)
 {
 	struct arena *a = p->a;
-	const char *at = prefix(a), *there, *rsh = rsh_typed(p->rsh);
+	const char *at = prefix(a), *there, *rsh = rsh_typed(a, p->rsh);
 	struct text t;
 
 	if (!at || !hosts->n || p->crew)

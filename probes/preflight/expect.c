@@ -124,7 +124,8 @@ static void name_odd(struct preflight *p, const pace_list *l, const struct pace 
 	if (f->status == ST_INFO)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
-		finding_fix(f, "%s", typed_there(p->a, rsh_typed(p->rsh), odd->host, looks[i]));
+		finding_fix(f, "%s",
+			    typed_there(p->a, rsh_typed(p->a, p->rsh), odd->host, looks[i]));
 }
 
 static void say_nodes(struct preflight *p, const pace_list *l, const pace_list *again)

@@ -124,7 +124,7 @@ static bool wants_password(const struct fanout_result *r)
 static const char *with_terminal(const struct tally *t, const host_list *hosts, const char *command)
 {
 	enum { MOST = 16 };
-	const char *rsh = rsh_typed(t->way->rsh);
+	const char *rsh = rsh_typed(t->a, t->way->rsh);
 	struct text list;
 
 	if (!hosts->n || hosts->n > MOST ||

@@ -79,10 +79,10 @@ item_list tally_causes(const struct tally *t)
 }
 
 /* Is it typed here, though it is about another host? */
-static bool is_from_here(const char *fix, const char *rsh)
+static bool is_from_here(struct arena *a, const char *fix, const char *rsh)
 {
 	return strstr(fix, "# from here") || strstr(fix, "--hosts") || strstr(fix, "--serve") ||
-	       starts_with(fix, "ssh ") || starts_with(fix, rsh_typed(rsh));
+	       starts_with(fix, "ssh ") || starts_with(fix, rsh_typed(a, rsh));
 }
 
 const char *tally_of_one(struct arena *a, const char *fix, const char *host, const char *rsh)
@@ -91,14 +91,14 @@ const char *tally_of_one(struct arena *a, const char *fix, const char *host, con
 		return fix_placed(a, fix, "the others alike");
 	return fix_placed(a, fix,
 			  arena_printf(a, "%s %s, the others alike",
-				       is_from_here(fix, rsh) ? "for" : "on", host));
+				       is_from_here(a, fix, rsh) ? "for" : "on", host));
 }
 
 /* Where it is to be typed is in the line itself. */
 static bool says_where(const struct tally *t, const char *fix)
 {
 	return strstr(fix, "# on ") || strstr(fix, "the others alike") ||
-	       is_from_here(fix, t->way ? t->way->rsh : NULL);
+	       is_from_here(t->a, fix, t->way ? t->way->rsh : NULL);
 }
 
 static const char *placed(const struct tally *t, const struct item *x, const char *fix)

@@ -187,3 +187,14 @@ setup() {
     wait $launcher || :
     timeout 5 sh -c "while pgrep -f '^sleep 62.$$' >/dev/null; do :; done"
 }
+
+@test "ways: a password of sshpass is in no report" {
+    printf '#!/bin/sh\necho "Permission denied (publickey,password)." >&2\nexit 255\n' >sshpass
+    chmod +x sshpass
+    for how in --json '--format github' '--report page.html'; do
+        # shellcheck disable=SC2086 # an option and its value
+        WINDSOCK_RSH='./sshpass -p hunter2 ssh' run -1 "$BIN/windsock" --quick --hosts 'h[1-2]' $how
+        [[ $output == *'sshpass -p ... ssh'* && $output != *hunter2* ]]
+    done
+    run -1 grep hunter2 page.html
+}

@@ -90,12 +90,36 @@ static void what_is_typed_goes_the_same_way(void **state UNUSED)
 	assert_int_equal(setenv(RSH_TYPED, "./kx", 1), 0); /* of who started us */
 	assert_string_equal(typed_for(&a, "portcheck", NULL, "n1"),
 			    "portcheck --rsh ./kx --hosts n1");
-	assert_string_equal(typed_there(&a, rsh_typed(NULL), "fd00::1", "true"),
+	assert_string_equal(typed_there(&a, rsh_typed(&a, NULL), "fd00::1", "true"),
 			    "./kx fd00::1 true");
 	unsetenv(RSH_TYPED);
-	assert_string_equal(typed_copy(&a, rsh_typed(NULL), "n1", "it", "/opt/it"),
+	assert_string_equal(typed_copy(&a, rsh_typed(&a, NULL), "n1", "it", "/opt/it"),
 			    "ssh n1 'cat >/opt/it.new && chmod +x /opt/it.new && mv /opt/it.new "
 			    "/opt/it' <it");
+}
+
+/* Reports are posted. */
+static void a_password_is_shown_to_nobody(void **state UNUSED)
+{
+	static const struct {
+		const char *given, *shown;
+	} rows[] = {
+		{"sshpass -p hunter2 ssh -p 22", "sshpass -p ... ssh -p 22"},
+		{"/opt/bin/sshpass -v -phunter2 ssh", "/opt/bin/sshpass -v -p... ssh"},
+		{"sshpass -p 'a b' ssh", "sshpass -p ... ssh"},
+		{"sshpass -e ssh -p 22", "sshpass -e ssh -p 22"},
+		{"ssh -p 22  -i 'a'", "ssh -p 22  -i 'a'"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct rsh_way way;
+
+		assert_string_equal(rsh_typed(&a, rows[i].given), rows[i].shown);
+		(void)words(rows[i].given, 10, &a, &way);
+		assert_null(strstr(way.typed, "hunter2"));
+		assert_null(strstr(typed_for(&a, "x", rows[i].given, "h"), "hunter2"));
+	}
 }
 
 int main(void)
@@ -104,6 +128,7 @@ int main(void)
 		cmocka_unit_test(an_ssh_with_options_gets_our_patience),
 		cmocka_unit_test(what_is_typed_goes_the_same_way),
 		cmocka_unit_test(ssh_gives_up_before_we_do),
+		cmocka_unit_test(a_password_is_shown_to_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
