@@ -123,7 +123,7 @@ static void remember(struct line *l)
 	n = n < sizeof(l->last) ? n : sizeof(l->last) - 1;
 	memcpy(l->last, t->p, n);
 	l->last[n] = '\0';
-	term_clean(l->last);
+	term_tame(l->last);
 }
 
 static void put_line(struct line *l, struct outlet *q, const char *prefix)

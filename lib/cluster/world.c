@@ -44,7 +44,7 @@ const char *env_quote(struct env *v, const char *s)
 	char *t = arena_printf(v->a, "'%.*s%s'", n > QUOTE_MAX ? QUOTE_MAX : (int)n, s,
 			       n > QUOTE_MAX ? "..." : "");
 
-	term_clean(t);
+	term_tame(t);
 	return t;
 }
 

@@ -139,12 +139,16 @@ bool log_draws(void)
 
 void log_progress(const char *what, uint64_t done, uint64_t total)
 {
-	const struct term *t = stderr_term();
+	enum { LEAST = 20 };
+	unsigned room;
 	uint64_t now;
 	char line[256];
 	int n;
 
 	if (!log_draws())
+		return;
+	room = term_room(STDERR_FILENO) ?: stderr_term()->width;
+	if (room < LEAST) /* it would wrap, and what wraps cannot be wiped */
 		return;
 	now = now_ns();
 	if (the_log.drawn && now - the_log.drawn_ns < PROGRESS_NS && done != total)
@@ -155,7 +159,7 @@ void log_progress(const char *what, uint64_t done, uint64_t total)
 			 (unsigned long long)total,
 			 (unsigned)(100.0 * (double)done / (double)total));
 	term_clean(line);
-	line[term_fit(line, t->width - 1)] = '\0';
+	line[term_fit(line, room - 1)] = '\0';
 	putf("\r%s\033[K", line);
 	the_log.drawn = true;
 	the_log.drawn_ns = now;

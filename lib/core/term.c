@@ -16,14 +16,21 @@ static bool env_is_set(const char *name)
 	return v && *v;
 }
 
+unsigned term_room(int fd)
+{
+	struct winsize ws = {0};
+
+	return ioctl(fd, TIOCGWINSZ, &ws) == 0 ? ws.ws_col : 0;
+}
+
 static unsigned probe_width(int fd)
 {
 	const char *columns = getenv("COLUMNS");
-	unsigned long w = columns ? strtoul(columns, NULL, 10) : 0;
-	struct winsize ws = {0};
+	unsigned long w =
+		columns && isdigit((unsigned char)*columns) ? strtoul(columns, NULL, 10) : 0;
 
-	if (w == 0 && ioctl(fd, TIOCGWINSZ, &ws) == 0)
-		w = ws.ws_col;
+	if (w == 0)
+		w = term_room(fd);
 	if (w == 0)
 		return DEFAULT_WIDTH;
 	return w < MIN_WIDTH ? MIN_WIDTH : w > MAX_WIDTH ? MAX_WIDTH : (unsigned)w;
@@ -95,11 +102,11 @@ bool term_prints(uint32_t c)
 	return c >= ' ' && c != UTF8_BAD && (c < 0x7f || !within(c, hidden, ARRAY_LEN(hidden)));
 }
 
-void term_clean(char *s)
+/* @utf8 -1: asked for only when something is not ASCII */
+static void clean(char *s, int utf8)
 {
 	char *to = s;
 	uint32_t c;
-	int utf8 = -1; /* asked for only when something is not ASCII */
 
 	for (size_t took; *s; s += took) {
 		took = utf8_next(s, 4, &c);
@@ -116,6 +123,10 @@ void term_clean(char *s)
 	}
 	*to = '\0';
 }
+
+void term_clean(char *s) { clean(s, -1); }
+
+void term_tame(char *s) { clean(s, true); }
 
 static size_t char_columns(uint32_t c)
 {

@@ -16,6 +16,8 @@ struct term {
 };
 
 void term_probe(struct term *t, int fd);
+/* Columns that the terminal has by now; 0: it does not say. */
+unsigned term_room(int fd);
 /* The escape sequences, or "" where colour is off. */
 const char *term_on(const struct term *t, enum style s);
 const char *term_off(const struct term *t);
@@ -29,6 +31,8 @@ bool term_utf8(void);
  * the writing direction become '?', and without UTF-8 whatever is not ASCII.
  */
 void term_clean(char *s);
+/* The same, whatever the locale: of what is kept, and shown by somebody who cleans it. */
+void term_tame(char *s);
 /* Takes out colours, and grep's "to the end of the line", in place; how much of @n is left. */
 size_t term_uncolour(char *s, size_t n);
 /* False: a control character, broken UTF-8, or a mark that shows nothing, or other text than there

@@ -47,7 +47,7 @@ static int not_ours(const char *host, const char *command, const char *text, siz
 			       command);
 	line = arena_strndup(&a, text, n < 4 * QUOTE ? n : 4 * QUOTE);
 	line[strcspn(line, "\r\n")] = '\0';
-	term_clean(line);
+	term_tame(line);
 	line[term_fit(line, QUOTE)] = '\0';
 	return err_set(e, ERR_SYS, "%s answered \"%s\", not a report of %s", host, line, command);
 }

@@ -97,7 +97,7 @@ static const char *comment(const char *note, struct arena *a)
 {
 	char *line = arena_printf(a, "# %s", note);
 
-	term_clean(line);
+	term_tame(line);
 	return arena_printf(a, "%s\n", line);
 }
 

@@ -17,7 +17,7 @@ static const char *line_of(struct arena *a, const char *s, size_t n)
 	const char *end = memchr(s, '\n', n);
 	char *line = arena_strndup(a, s, end ? (size_t)(end - s) : n);
 
-	term_clean(line);
+	term_tame(line);
 	line[term_fit(line, LONG)] = '\0';
 	return line;
 }

@@ -27,7 +27,7 @@ static const char *last_line(struct arena *a, const char *text)
 	copy = arena_strndup(a, text, n);
 	line = strrchr(copy, '\n');
 	line = line ? line + 1 : copy;
-	term_clean(line);
+	term_tame(line);
 	line[term_fit(line, SAID_MAX)] = '\0';
 	return line;
 }
@@ -179,7 +179,7 @@ static void tell_lines(struct report *r, struct arena *a, const char *text)
 		if (lines++ < MOST) {
 			char *line = arena_strndup(a, text, n);
 
-			term_clean(line);
+			term_tame(line);
 			report_remark(r, "  %s", line);
 		}
 	}

@@ -170,7 +170,7 @@ static const char *last_words(const struct job *j, struct arena *a)
 		line = line ? line + 1 : s;
 		n = (size_t)(line - s);
 	} while (n && starts_with(line, "  -> "));
-	term_clean(line);
+	term_tame(line);
 	line[term_fit(line, SAID_MAX)] = '\0';
 	return line;
 }

@@ -216,6 +216,22 @@ ended() { ! ps -o stat= -p "$(<"$1")" | grep -q '^[^Z]'; }
     [ "$(jq -c '.nodes[0].data | [.stdout, .stderr]' <<<"$output")" = '["one\ntwo\nthree\nfour\n","a\nb"]' ]
 }
 
+@test "on: what is kept is the same in every locale; the terminal's is for what is shown" {
+    for locale in C C.UTF-8; do
+        LC_ALL=$locale run -0 --separate-stderr windsock on --rsh ./rsh n1 'echo "grün"' --json
+        [ "$(jq -r '.findings[0].message' <<<"$output")" = grün ]
+    done
+    LC_ALL=C run -0 --separate-stderr windsock on --rsh ./rsh n1 'printf "grün\na\n"'
+    [[ $output == *"gr?n"* && $output != *grün* ]]
+}
+
+@test "on: on a terminal too narrow for its line of progress none is drawn" {
+    for columns in 10 40; do
+        TERM=xterm run script -qec "stty cols $columns; unset COLUMNS; '$BIN/windsock' on --rsh ./rsh 'n[1-3]' 'sleep 0.2'" /dev/null </dev/null
+        if [ $columns = 10 ]; then [[ $output != *"on hosts"* ]]; else [[ $output == *"on hosts"* ]]; fi
+    done
+}
+
 @test "on: what it leaves in the background goes on there, here as elsewhere, and is not waited for" {
     local pid
     run -0 --separate-stderr windsock on 127.0.0.1 'sleep 300 >/dev/null 2>&1 & echo $!'
