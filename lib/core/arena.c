@@ -1,5 +1,7 @@
 #include "lib/core/arena.h"
 
+#include <errno.h>
+
 enum { BLOCK = 16 << 10, ALIGN = 16 };
 
 struct arena_block {
@@ -10,8 +12,10 @@ struct arena_block {
 
 static _Noreturn void out_of_memory(void)
 {
-	static const char said[] = "windsock: out of memory\n";
+	static const char said[] = ": out of memory; with fewer hosts at once it needs less\n";
+	const char *who = program_invocation_short_name;
 
+	(void)!write(2, who, strlen(who));
 	(void)!write(2, said, sizeof(said) - 1);
 	_exit(3);
 }

@@ -17,7 +17,8 @@ typedef LIST(struct klog_line) klog_list;
 
 /* False: it may not be read here, or there is none. */
 bool klog_read(struct arena *a, const char *const *words, size_t n, klog_list *ret);
-/* The same of lines that are at hand, each with its end; they are changed. Adds to @ret. */
+/* The same of lines that are at hand (of its fuzzer), each with its end; they are changed. Adds to
+ * @ret. */
 void klog_sift(struct arena *a, char *lines, size_t n, const char *const *words, size_t nwords,
 	       klog_list *ret);
 /* Seconds since boot, now; NAN unknown. */

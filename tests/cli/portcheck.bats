@@ -369,3 +369,9 @@ X
     run -2 --separate-stderr "$BIN/portcheck" '[fe80::1%nothingasthis]:1'
     [[ $stderr == *"ip -br link"* ]]
 }
+
+@test "where memory ends the command says so by its own name" {
+    [[ ! ${WINDSOCK_SANITIZED-} ]] || skip "sanitizer build"
+    run -3 --separate-stderr bash -c "ulimit -v 40000; '$BIN/portcheck' --rsh false --hosts 'n[1-262144]'"
+    [[ $stderr == "portcheck: out of memory; with fewer hosts"* ]]
+}
