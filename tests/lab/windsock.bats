@@ -222,12 +222,12 @@ serve() { # OPTIONS...: on node0, with node1 and node2 joining (or $joining); th
     done
     line=$(grep -o 'windsock join .*' said | head -n 1)
     on "${joining[0]}" sh -c "PATH='$BIN':\$PATH; $line" >joined1 2>&1 &
-    on "${joining[1]}" sh -c "PATH='$BIN':\$PATH; $line" >joined2 2>&1
-    code=0
+    code=0 joined=0
+    on "${joining[1]}" sh -c "PATH='$BIN':\$PATH; $line" >joined2 2>&1 || joined=$?
     wait "$serving" || code=$?
 }
-answered() { # CODE: what it said is in $output
-    [ "$code" = "$1" ]
+answered() { # CODE, also of who joined: what it said is in $output
+    [ "$code $joined" = "$1 $1" ]
     output=$(<answer)
     valid
 }
