@@ -4,6 +4,9 @@
 #include "bench/ranks/address.h"
 #include "bench/ranks/mpirun.h"
 #include "lib/core/interrupt.h"
+#include "lib/net/own_addr.h"
+
+#include <net/if.h>
 
 struct possession { /* what each rank tells all others; travels as it is */
 	char backend[16], trouble[320], hint[240];
@@ -11,6 +14,7 @@ struct possession { /* what each rank tells all others; travels as it is */
 	uint64_t deadline_ns; /* all take the longest: else who has the shortest ends the run */
 	uint8_t has_nccl;     /* asked for nothing else, and could have it; if not, ... */
 	char lacks[320], lacks_hint[240];
+	char interface[IF_NAMESIZE]; /* that has its address; "": loopback, or unknown */
 };
 
 bool carrier_is_tcp(const struct carrier *c) { return !c->plugin || c->plugin == &comm_tcp; }
@@ -143,6 +147,17 @@ static bool all_have_nccl(struct carrier *c, const struct possession *all,
 	return true;
 }
 
+static void keep_interfaces(struct carrier *c, const struct possession *all, struct arena *a)
+{
+	c->interfaces = arena_alloc(a, (size_t)c->world.size * sizeof(*c->interfaces));
+	for (int r = 0; r < c->world.size; r++) {
+		const char *name = all[r].interface;
+
+		c->interfaces[r] =
+			*name ? arena_strndup(a, name, strnlen(name, IF_NAMESIZE - 1)) : NULL;
+	}
+}
+
 /* All have it, or all know who has not. */
 static int compare(struct carrier *c, const struct carrier_want *want, struct world_run *w,
 		   struct arena *a, int *ret_culprit, struct err *e)
@@ -166,6 +181,8 @@ static int compare(struct carrier *c, const struct carrier_want *want, struct wo
 	(void)snprintf(own.trouble, sizeof(own.trouble), "%.319s", sick.msg);
 	(void)snprintf(own.hint, sizeof(own.hint), "%.239s", err_fix(&sick, a) ?: "");
 	own.kind = (int32_t)sick.kind;
+	(void)snprintf(own.interface, sizeof(own.interface), "%s",
+		       own_addr_interface(&c->world.at, a) ?: "");
 	own.deadline_ns = c->world.deadline_ns;
 	if (rdzv_members(w->rdzv, &m, &n, e) || rdzv_all_gather(w->rdzv, &own, sizeof(own), all, e))
 		return -1;
@@ -177,6 +194,7 @@ static int compare(struct carrier *c, const struct carrier_want *want, struct wo
 		if (all[r].deadline_ns > c->world.deadline_ns)
 			c->world.deadline_ns = all[r].deadline_ns;
 	}
+	keep_interfaces(c, all, a);
 	if (judge(c, all, m, ret_culprit, e))
 		return -1;
 	if (wants_nccl && all_have_nccl(c, all, m, a))

@@ -18,10 +18,11 @@ struct carrier {
 	const struct comm_plugin *gpu_plugin;
 	struct dev *gpu_dev;
 	struct comm *gpu_comm;
-	const char *note, *fix; /* gradients of GPUs that NCCL did not carry: why; NULL */
-	const char *check;	/* what a failure is about: a finding's id; NULL: a rank */
-	bool all_know;		/* every rank found the same: no news can explain it better */
-	bool lacks_address;	/* this rank alone, before it asked any other for anything */
+	const char **interfaces; /* that have the ranks' addresses; NULL: loopback, or unknown */
+	const char *note, *fix;	 /* gradients of GPUs that NCCL did not carry: why; NULL */
+	const char *check;	 /* what a failure is about: a finding's id; NULL: a rank */
+	bool all_know;		 /* every rank found the same: no news can explain it better */
+	bool lacks_address;	 /* this rank alone, before it asked any other for anything */
 };
 
 /* In the process that starts ranks on this machine, which need what is here. */

@@ -114,10 +114,11 @@ struct nodes {
 	bool is_cyclic; /* rank 1 is on the second, not beside rank 0 */
 	bool is_away;	/* a card carried it: also where it is one host, that is to be named */
 	bool on_cpu;
-	const char *hosts; /* "node0,node1" */
-	const char *first; /* rank 0's address */
-	const char *card;  /* interface that carried it; NULL: loopback */
-	int port;	   /* that is free on rank 0's host */
+	const char *hosts;  /* "node0,node1" */
+	const char *first;  /* rank 0's address */
+	const char *card;   /* interface that carried it; NULL: loopback */
+	const char **cards; /* by host, as it calls its own: rank 0's, where it did not say */
+	int port;	    /* that is free on rank 0's host */
 };
 
 static struct nodes count(const cJSON *data, struct arena *a)
@@ -128,7 +129,7 @@ static struct nodes count(const cJSON *data, struct arena *a)
 			  .port = json_get_int(world, "free_port", 29500)};
 	size_t room = ((size_t)n.ranks + 1) * sizeof(char *), i = 0, listed = 0;
 	const char **names = arena_alloc(a, room), **addresses = arena_alloc(a, room),
-		   **at = arena_alloc(a, room);
+		   **at = arena_alloc(a, room), **cards = arena_alloc(a, room);
 	const cJSON *o;
 	struct hosts h;
 
@@ -136,13 +137,17 @@ static struct nodes count(const cJSON *data, struct arena *a)
 		n.first = n.first ? n.first : json_get_str(o, "address");
 		n.on_cpu = streq(json_get_str(o, "device") ?: "cpu", "cpu");
 		names[i] = json_get_str(o, "host") ?: "?";
+		cards[i] = json_get_str(o, "interface");
 		addresses[i++] = json_text(o, "address");
 	}
 	hosts_at(names, addresses, i, a, &h, at);
+	n.cards = arena_alloc(a, room);
 	for (size_t k = 0; k < i; k++) {
 		n.is_cyclic |= k && h.of[k] < h.of[k - 1]; /* back to one that had its ranks */
-		if (h.of[k] == listed)
-			n.hosts = listed++ ? arena_printf(a, "%s,%s", n.hosts, at[k]) : at[k];
+		if (h.of[k] != listed)
+			continue;
+		n.cards[listed] = cards[k] ?: n.card;
+		n.hosts = listed++ ? arena_printf(a, "%s,%s", n.hosts, at[k]) : at[k];
 	}
 	n.n = (int)h.n;
 	n.most = (int)h.most;
@@ -200,6 +205,50 @@ static void add_torchrun(struct text *t, const struct nodes *n)
 		text_addf(t, "torchrun --standalone --nproc_per_node %d train.py\n", n->ranks);
 }
 
+static const char *settings(struct arena *a, const char *card)
+{
+	/* zsh looks for a command behind ==, too */
+	return arena_printf(a, "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s",
+			    shell_quote(a, arena_printf(a, "=%s", card)), shell_quote(a, card));
+}
+
+/* "0|2", the hosts that call their card as the one at @first does; NULL: an earlier one does. */
+static const char *with_card_of(struct arena *a, const struct nodes *n, int first)
+{
+	const char *all = NULL;
+
+	for (int i = 0; i < n->n; i++) {
+		if (!streq(n->cards[i], n->cards[first]))
+			continue;
+		if (i < first)
+			return NULL;
+		all = all ? arena_printf(a, "%s|%d", all, i) : arena_printf(a, "%d", i);
+	}
+	return all;
+}
+
+/* What is pasted on each host must be right on it. Gloo knows no list, and names of hosts may be
+ * alike: what tells them apart is the number that each is given anyway. */
+static void add_interface(struct text *t, const struct nodes *n)
+{
+	bool alike = true;
+
+	for (int i = 1; i < n->n; i++)
+		alike &= streq(n->cards[i], n->cards[0]);
+	if (alike) {
+		text_addf(t, "%s\n", settings(t->a, n->cards[0]));
+		return;
+	}
+	text_add(t, "case $NODE in\n");
+	for (int i = 0; i < n->n; i++) {
+		const char *which = with_card_of(t->a, n, i);
+
+		if (which)
+			text_addf(t, "%s) %s ;;\n", which, settings(t->a, n->cards[i]));
+	}
+	text_add(t, "esac\n");
+}
+
 /* srun starts them there, as many as there were, and says itself what each needs. */
 static void add_where(struct text *t, const struct nodes *n)
 {
@@ -211,13 +260,8 @@ static void add_where(struct text *t, const struct nodes *n)
 			  n->n - 1);
 	else if (n->is_away)
 		text_addf(t, "# on %s\n", n->hosts);
-	if (n->n > 1 && n->card) /* zsh looks for a command behind ==, too */
-		text_addf(t,
-			  "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s # rank 0's; "
-			  "elsewhere: "
-			  "eval \"$(ifprobe --suggest)\"\n",
-			  shell_quote(t->a, arena_printf(t->a, "=%s", n->card)),
-			  shell_quote(t->a, n->card));
+	if (n->n > 1 && n->card)
+		add_interface(t, n);
 }
 
 const char *product_emit(const cJSON *data, const char *launcher, struct arena *a)

@@ -6,9 +6,10 @@
 
 struct say_peer {
 	const char *host, *address, *device;
-	const char *at;	 /* what leads to its host: the name, or, where others share it, the address
-			  */
-	const char *gpu; /* that it trains on: "GPU 0"; NULL: none, or unknown */
+	const char *at; /* what leads to its host: the name, or, where others share it, the address
+			 */
+	const char *interface; /* that has its address; NULL: loopback, or unknown */
+	const char *gpu;       /* that it trains on: "GPU 0"; NULL: none, or unknown */
 };
 struct say_world {	 /* who took part, still known when the communicator is gone */
 	int size, hosts; /* size 0: they were never connected */

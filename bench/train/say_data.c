@@ -36,6 +36,7 @@ static void add_world(cJSON *data, const struct train_opts *t, const struct say_
 		json_num(o, "rank", i);
 		json_str(o, "host", p->host);
 		json_str(o, "address", p->address);
+		json_str(o, "interface", p->interface);
 		json_str(o, "device",
 			 !on_gpus		   ? "cpu" /* also where there are GPUs */
 			 : streq(p->device, "cpu") ? "cuda"

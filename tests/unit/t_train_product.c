@@ -20,6 +20,9 @@
 
 #define RANK(host, address) "{\"host\":\"" host "\",\"address\":\"" address "\"}"
 
+#define CARD(host, address, card)                                                                  \
+	"{\"host\":\"" host "\",\"address\":\"" address "\",\"interface\":\"" card "\"}"
+
 static const char *emitted_of(struct arena *a, const char *ranks, const char *card,
 			      const char *launcher)
 {
@@ -131,9 +134,26 @@ static void any_shell_sets_the_interface(void **state)
 
 	(void)state;
 	assert_non_null(strstr(emitted(&a, "eth0"), "\nexport NCCL_SOCKET_IFNAME='=eth0' "
-						    "GLOO_SOCKET_IFNAME=eth0 # rank 0's"));
+						    "GLOO_SOCKET_IFNAME=eth0\ntorchrun "));
 	assert_non_null(strstr(emitted(&a, "a b"), "\nexport NCCL_SOCKET_IFNAME='=a b' "
-						   "GLOO_SOCKET_IFNAME='a b' # rank 0's"));
+						   "GLOO_SOCKET_IFNAME='a b'\ntorchrun "));
+}
+
+/* One block is pasted on all of them. */
+static void each_host_sets_its_own_name_of_the_interface(void **state)
+{
+	static const char mixed[] = "[" CARD("ubuntu", "10.0.0.1", "eth0") "," CARD(
+		"ubuntu", "10.0.0.2", "ens5") "," CARD("ubuntu", "10.0.0.2",
+						       "ens5") "," RANK("node2", "10.0.0.3") "]";
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)state;
+	assert_non_null(strstr(emitted_of(&a, mixed, "eth0", "torchrun"),
+			       "in this order\n"
+			       "case $NODE in\n"
+			       "0|2) export NCCL_SOCKET_IFNAME='=eth0' GLOO_SOCKET_IFNAME=eth0 ;;\n"
+			       "1) export NCCL_SOCKET_IFNAME='=ens5' GLOO_SOCKET_IFNAME=ens5 ;;\n"
+			       "esac\ntorchrun "));
 }
 
 static void a_long_run_is_thinned_and_ends_with_its_last(void **state)
@@ -219,10 +239,13 @@ static bool is_judged(struct say_peer last)
 static void processors_are_shared_on_one_machine_alone(void **state)
 {
 	(void)state;
-	assert_true(is_judged((struct say_peer){"node2", "10.0.0.3", NULL, "node2", NULL}));
-	assert_false(is_judged((struct say_peer){"node1", "10.0.0.2", NULL, "node1", NULL}));
+	assert_true(is_judged(
+		(struct say_peer){.host = "node2", .address = "10.0.0.3", .at = "node2"}));
+	assert_false(is_judged(
+		(struct say_peer){.host = "node1", .address = "10.0.0.2", .at = "node1"}));
 	/* a clone */
-	assert_true(is_judged((struct say_peer){"ubuntu", "10.0.0.3", NULL, "10.0.0.3", NULL}));
+	assert_true(is_judged(
+		(struct say_peer){.host = "ubuntu", .address = "10.0.0.3", .at = "10.0.0.3"}));
 }
 
 int main(void)
@@ -231,6 +254,7 @@ int main(void)
 		cmocka_unit_test(srun_finds_rank_0_and_its_cards_itself),
 		cmocka_unit_test(one_other_host_is_named),
 		cmocka_unit_test(any_shell_sets_the_interface),
+		cmocka_unit_test(each_host_sets_its_own_name_of_the_interface),
 		cmocka_unit_test(machines_of_one_name_are_as_many),
 		cmocka_unit_test(hosts_are_counted_once),
 		cmocka_unit_test(a_long_run_is_thinned_and_ends_with_its_last),
