@@ -219,7 +219,7 @@ void preflight_between(struct preflight *p)
 			tell_names_once(p, p->run[id].from);
 		if (id == S_PATHS)
 			tell_mtu_once(p, p->run[id].from);
-		preflight_for_logins(p, p->run[id].from);
+		preflight_advise_logins(p, p->run[id].from);
 		preflight_finish(p, id);
 		blame_stage(p, id, found);
 		if (found || id == S_REACH)

@@ -56,6 +56,10 @@ void drift_families(struct preflight *p, const struct answers *all);
  * has no address, the one that it should have; where NCCL's choice is right among them, that.
  */
 void drift_advise_address(struct preflight *p, const struct answers *all, size_t from);
+/* The same of a host whose best card leads to none of the others, and NCCL's choice to all. */
+void drift_accept_meeting(struct preflight *p, const struct answers *all, size_t from);
+/* " --peer A --peer B": two hosts of this run, for a proof on any of them; or "". */
+const char *drift_peer_args(struct preflight *p, const struct answers *all);
 
 /* ---- addresses as the answers have them ---- */
 

@@ -78,11 +78,13 @@ static void take_stage(struct preflight *p, enum stage_id id, const struct answe
 			take_range(p, id, a, begin_of(a, id), findings_of(answer_stage(a, id)));
 		p->run[id].cut |= did_not_fit(a, id);
 	}
-	if (id == S_INTERFACE)
+	if (id == S_INTERFACE) {
 		drift_advise_address(p, all, p->run[id].from);
+		drift_accept_meeting(p, all, p->run[id].from);
+	}
 	if (id == S_SETTINGS)
 		drift_advise_master(p, all, p->run[id].from);
-	preflight_for_logins(p, p->run[id].from);
+	preflight_advise_logins(p, p->run[id].from);
 	preflight_finish(p, id);
 }
 
@@ -271,6 +273,7 @@ static int conclude(struct preflight *p, const struct answers *all, double asked
 	preflight_finish(p, S_HOSTS);
 	if (all->n) {
 		preflight_view(p, all);
+		p->peers = drift_peer_args(p, all);
 		for (enum stage_id id = S_INTERFACE; id <= S_PORTS; id++)
 			take_stage(p, id, all);
 		drop_findings(all);

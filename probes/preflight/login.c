@@ -27,17 +27,30 @@ static void for_master(struct finding *f)
 	preflight_set_where(f, "MASTER_ADDR");
 }
 
-void preflight_for_logins(const struct preflight *p, size_t from)
+/* By rank alone it may be one that leads to none of them. Where our programs do not stay they are
+ * brought once more, to all: what those prove between them is written, and not what asks again. */
+static const char *proven_choice(const struct preflight *p)
 {
-	for (size_t i = from; !p->crew && i < p->t.items.n; i++) {
+	const char *peers = p->peers ?: "";
+
+	if (p->crew)
+		return arena_printf(p->a, "eval \"$(ifprobe --suggest%s)\"", peers);
+	if (p->copy_self && !p->keep && p->given)
+		return arena_printf(p->a, "ifprobe --bashrc --fixed %s", preflight_to(p, p->given));
+	return arena_printf(p->a, "ifprobe --bashrc%s", peers);
+}
+
+void preflight_advise_logins(const struct preflight *p, size_t from)
+{
+	for (size_t i = from; i < p->t.items.n; i++) {
 		struct finding *f = p->t.items.v[i].f;
 
-		if (streq(f->check, "lint.torch.master_addr") && f->fix.n &&
+		if (!p->crew && streq(f->check, "lint.torch.master_addr") && f->fix.n &&
 		    starts_with(f->fix.v[0], master))
 			for_master(f);
 		for (size_t k = 0; k < f->fix.n; k++)
 			if (starts_with(f->fix.v[k], choice))
-				f->fix.v[k] = arena_printf(p->a, "ifprobe --bashrc%s",
+				f->fix.v[k] = arena_printf(p->a, "%s%s", proven_choice(p),
 							   f->fix.v[k] + strlen(choice));
 	}
 }

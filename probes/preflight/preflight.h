@@ -100,6 +100,7 @@ struct preflight {
 	size_t left_out;	    /* stages that the budget had no room for, or cut short */
 	const char *absent;	    /* what is not on this host, as the first one said it */
 	const char *peer_line;	    /* what portcheck would have typed on a peer */
+	const char *peers;	    /* drift_peer_args(); NULL: nobody answered */
 	str_list usable;	    /* nodes */
 	struct names blamed, known; /* nodes; those that were asked for */
 	called_list called;	    /* what they are called beside */
@@ -199,8 +200,9 @@ void preflight_as_asked(const struct preflight *p, cJSON *doc);
 void preflight_ask_alike(const struct preflight *p, str_list *args);
 /* The file in which a variable of these (a|b) is set for every shell there: to be changed. */
 void preflight_set_where(struct finding *f, const char *names);
-/* Advice of items from @from on, on hosts that were logged in to: what lasts. */
-void preflight_for_logins(const struct preflight *p, size_t from);
+/* Advice of items from @from on: an interface is proven against the others, and hosts that were
+ * logged in to are told what lasts. */
+void preflight_advise_logins(const struct preflight *p, size_t from);
 /* The fewest hosts that explain the bad pairs of portcheck's matrix, into p->culprits. */
 void preflight_find_culprits(struct preflight *p, const cJSON *matrix);
 void preflight_between(struct preflight *p); /* its second half */

@@ -26,6 +26,16 @@ card() { # NODE COMMANDS: eth1, which comes before eth0 by its kind
     [ "$(jq -r '[.data.parts.training.world.ranks[].address] | join(",")' <<<"$output")" = 10.77.0.1,10.77.0.2,10.77.0.3,10.77.0.4 ]
 }
 
+@test "its best card leads to none of the others: NCCL's choice, which does, is right, and no line pins the other one" {
+    card 2 'ip address add 10.99.0.1/24 dev eth1'
+    look
+    [ "$code" = 0 ]
+    [ "$(jq -r '.nodes[] | select(.host == "node2").data.parts.interface.suggest.address' <<<"$output")" = 10.99.0.1 ]
+    [ "$(jq -r '.findings[] | select(.check == "nccl.choice" and .host == "node2") | "\(.status) \(.message)"' <<<"$output")" = \
+        "info NCCL uses eth0, where all others are, and not eth1 with 10.99.0.1: no other host is in that network" ]
+    [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+}
+
 @test "NAT that each virtual machine has for itself, beside the network that they share" {
     for n in 0 1 2 3; do
         card $n 'ip address add 10.0.2.15/24 dev eth1; ip route replace default via 10.0.2.2 dev eth1'
@@ -40,7 +50,7 @@ card() { # NODE COMMANDS: eth1, which comes before eth0 by its kind
     [ "$(jq -r '.data.passing_nodes | length' <<<"$output")" = 4 ]
     [ "$(jq '[.findings[] | select(.check == "drift.address")] | length' <<<"$output")" = 0 ]
     # by itself NCCL would send data through it all the same
-    [ "$(first '"\(.check) \(.hosts | length) \(.fix[0])"')" = 'nccl.choice 4 ifprobe --bashrc   # on node[0-3]' ]
+    [ "$(first '"\(.check) \(.hosts | length) \(.fix[0])"')" = 'nccl.choice 4 ifprobe --bashrc --peer 10.77.0.1 --peer 10.77.0.2   # on node[0-3]' ]
     echo "eval \"\$($BIN/ifprobe --suggest 2>/dev/null)\"" >lines
     odd all ". $PWD/lines"
     healthy

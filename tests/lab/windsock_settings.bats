@@ -295,7 +295,7 @@ mend() { # NODE
     odd 2 "export HOME=$PWD/home; . $PWD/home/.bashrc"
     look
     [ "$(first '"\(.check) \(.hosts[0])"')" = "lint.ifname.nomatch node2" ]
-    [[ $(first '.fix[0]') == "ifprobe --bashrc   # on node2" ]]
+    [[ $(first '.fix[0]') == "ifprobe --bashrc --peer 10.77.0.1 --peer 10.77.0.2   # on node2" ]]
     on 2 env HOME="$PWD/home" PATH="$BIN:$PATH" sh -c "$(first '.fix[0]')" >&2
     PATH=$BIN:$PATH healthy
 }
