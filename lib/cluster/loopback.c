@@ -1,5 +1,6 @@
 #include "lib/cluster/loopback.h"
 
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 
 #include <arpa/inet.h>
@@ -55,6 +56,17 @@ static int call(const struct sockaddr_in *at)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) ? errno : why;
 }
 
+static void advise_rules(struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *typed = self_as_root(&a, "portcheck");
+
+	if (typed)
+		(void)err_command(e, "%s   # names the rule", typed);
+	else
+		(void)err_command(e, "sudo nft list ruleset");
+}
+
 /* One that was up keeps its address when it is taken down, and swallows what is sent. */
 static bool is_down(void)
 {
@@ -101,7 +113,7 @@ int loopback_check(struct err *e)
 		"its own firewall %s what it sends to itself over lo (127.0.0.1), where ranks "
 		"of one machine meet",
 		why == ETIMEDOUT ? "drops" : "rejects");
-	(void)err_command(e, "sudo portcheck   # names the rule");
+	advise_rules(e);
 	if (explainer)
 		explainer(e);
 	return -1;

@@ -1,5 +1,8 @@
 #include "lib/core/self.h"
 
+#include "lib/core/file.h"
+#include "lib/core/quote.h"
+
 #include <limits.h>
 #include <sys/auxv.h>
 
@@ -50,4 +53,24 @@ const char *self_beside(struct arena *a, const char *other)
 	const char *self = self_path(a), *slash = self ? strrchr(self, '/') : NULL;
 
 	return slash ? arena_printf(a, "%.*s/%s", (int)(slash - self), self, other) : NULL;
+}
+
+/* A folder as lib/cluster/sh/copy.sh makes them, "/tmp/windsock.x7Q2mA/bin/NAME" or in a cache:
+ * root has not the path to the libraries there either, and most of them go. */
+static bool is_brought(const char *path)
+{
+	return strstr(path, "/windsock.") || strstr(path, "/.cache/windsock/");
+}
+
+const char *self_as_root(struct arena *a, const char *name)
+{
+	/* of secure_path what Debian and RHEL have both */
+	static const char usual[] = "/usr/sbin:/usr/bin:/sbin:/bin";
+	const char *own = self_beside(a, name);
+
+	if (own && is_brought(own))
+		return NULL;
+	if (!own || file_in_path(a, usual, name))
+		own = name;
+	return arena_printf(a, "sudo %s", shell_quote(a, own));
 }

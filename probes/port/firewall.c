@@ -2,6 +2,7 @@
 
 #include "lib/cluster/job.h"
 #include "lib/core/file.h"
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
@@ -223,13 +224,20 @@ static const char *find_manager(const struct firewall *fw, struct arena *a)
 	return sysroot_exists("/run/firewalld") ? "firewalld" : NULL;
 }
 
+static const char *needs_root(struct arena *a)
+{
+	const char *typed = self_as_root(a, "portcheck");
+
+	return arena_printf(a, "reading the rules needs root%s%s", typed ? ": " : "", typed ?: "");
+}
+
 void firewall_read(struct firewall *fw, struct arena *a, uint64_t deadline_ns)
 {
 	*fw = (struct firewall){.nft.a = a};
 	if (!sysroot_is_real())
 		fw->trouble = "a recorded machine has none";
 	else if (geteuid())
-		fw->trouble = "reading the rules needs root: sudo portcheck";
+		fw->trouble = needs_root(a);
 	else
 		read_iptables(fw, read_nft(fw, a, deadline_ns), a, deadline_ns);
 	if (sysroot_is_real())

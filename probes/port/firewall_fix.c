@@ -239,7 +239,7 @@ const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, 
 	bool out;
 
 	if (!c)
-		return firewall_fix_blind(fw, subnet, a) ?: "sudo nft list ruleset";
+		return firewall_fix_blind(fw, subnet, a) ?: FIREWALL_LIST;
 	if (!c->tool && has_statement(x->rule, "synproxy"))
 		return fix_proxy(fw, x, a);
 	out = is_outward(x);
@@ -263,7 +263,7 @@ const char *firewall_fix_neighbours(const struct firewall *fw, const struct nft_
 	const struct nft_chain *c = x->chain;
 
 	if (!c)
-		return firewall_fix_blind(fw, "ADDRESS", a) ?: "sudo nft list ruleset";
+		return firewall_fix_blind(fw, "ADDRESS", a) ?: FIREWALL_LIST;
 	if (is_firewallds(c))
 		return firewalld_fix_neighbours(c, a);
 	return insert(c, c->tool ? "-p ipv6-icmp" : "meta l4proto icmpv6", a);

@@ -1,5 +1,7 @@
 #include "probes/port/fix.h"
 
+#include "probes/port/firewall.h"
+
 const char *fix_subnet(const struct iface_addr *x, struct arena *a)
 {
 	union addr net = addr_network(&x->addr, x->prefix);
@@ -140,7 +142,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 			break;
 		}
 		finding_fix(f, "portcheck   # on this host: shows its firewall");
-		finding_fix(f, "sudo nft list ruleset   # look for the chains with hook output");
+		finding_fix(f, FIREWALL_LIST "   # look for the chains with hook output");
 		break;
 	case CAUSE_TIMESTAMPS:
 	case CAUSE_SCALING:

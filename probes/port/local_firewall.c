@@ -1,4 +1,5 @@
 /* What this host's own firewall says to one packet, and to what training sends. */
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "probes/iface/facts.h"
 #include "probes/port/fix.h"
@@ -248,6 +249,16 @@ static bool judge_neighbours(const struct local *l, struct report *r)
 	return true;
 }
 
+static void fix_unread(struct finding *f)
+{
+	const char *typed = self_as_root(f->a, "portcheck");
+
+	if (typed)
+		finding_fix(f, "%s   # shows its rules", typed);
+	else
+		finding_fix(f, FIREWALL_LIST);
+}
+
 void local_judge_firewall(const struct local *l, struct report *r)
 {
 	struct finding *f;
@@ -260,7 +271,7 @@ void local_judge_firewall(const struct local *l, struct report *r)
 		finding_set(f, l->fw.manager ? ST_WARN : ST_INFO, "was not looked at: %s%s%s",
 			    l->fw.trouble, l->fw.manager ? "; running: " : "", l->fw.manager ?: "");
 		if (l->fw.manager)
-			finding_fix(f, "sudo portcheck   # shows its rules");
+			fix_unread(f);
 	} else if (!l->s.addr) {
 		finding_set(f, ST_INFO,
 			    "was not judged: this host has no address that peers could use");

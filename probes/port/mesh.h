@@ -79,6 +79,7 @@ struct mesh_node {
 	bool rules_cut;		   /* more of its rules stop IPv6's questions than it says */
 	const char *rules_trouble; /* why not, or NULL */
 	const char *rules_fix;	   /* what lets ADDRESS in there, whatever the rules, or NULL */
+	const char *as_root;	   /* "sudo portcheck", typed there; NULL: it is not there */
 	const char *
 		twin; /* another card in the network of @iface, where something was lost; or NULL */
 	unsigned forgets_s; /* its table of connections forgets what is silent for so long; 0: it

@@ -335,7 +335,7 @@ static void fix_blind(const struct mesh *m, const struct mesh_gap *x, const str_
 	for (size_t i = 0; x->in && at->rules_fix && i < peers->n; i++)
 		*LIST_ADD(m->a, &let) = replaced(m, at->rules_fix, "ADDRESS", peers->v[i]);
 	mesh_type(m, &blind, &let, NULL, f);
-	finding_fix(f, "sudo portcheck   # on %s: names the rule", mesh_names_of(m, &blind));
+	mesh_look_at_rules(m, &blind, "names the rule", f);
 }
 
 /* What is cheap to try, where all of them asked with it. */
@@ -376,9 +376,7 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 	if (advise_way(m, x, cause, joined(m, &peers, LINE), f))
 		return;
 	if (cause == CAUSE_NOT_SEEN6 && m->nodes[x->hosts.v[0]].rules_cut)
-		finding_fix(f,
-			    "sudo portcheck   # on %s: names such a rule; again, once it is gone",
-			    host);
+		mesh_look_at_rules(m, &x->hosts, "names such a rule; again, once it is gone", f);
 	if (cause == CAUSE_NOT_SEEN6)
 		fix_blind(m, x, &peers, f);
 	if (advise_unseen(m, x, cause, f))

@@ -63,6 +63,10 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 /* @commands as they are to be typed for @hosts. @provided: a word of warning, or NULL. */
 void mesh_type(const struct mesh *m, const index_list *hosts, const str_list *commands,
 	       const char *provided, struct finding *f);
+/* Those of these hosts: portcheck names the rule, where it is in its place there; else all of them
+ * are shown. */
+void mesh_look_at_rules(const struct mesh *m, const index_list *hosts, const char *why,
+			struct finding *f);
 /* The @others: subnets where everybody is meant, or many, else addresses; each once. */
 void mesh_peers(const struct mesh *m, const struct mesh_gap *x, str_list *ret);
 /* Those of them whose firewall was not looked at. */

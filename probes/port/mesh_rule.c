@@ -1,7 +1,7 @@
 /* What this host's own rules say to a packet between two others, or of its own. */
 #include "lib/report/here.h"
 #include "lib/report/json.h"
-#include "probes/port/mesh.h"
+#include "probes/port/mesh_judge.h"
 
 /* "FROM>TO:PORT"; false when malformed. */
 static bool parse_query(const char *text, struct arena *a, union addr *ret_from, union addr *ret_to)
@@ -147,4 +147,16 @@ void mesh_why(const struct local *l, const char *queries, struct report *report)
 	f = report_find(report, "mesh.why", NULL);
 	finding_set(f, ST_INFO, "%s", l->fw.known ? "looked at its rules" : l->fw.trouble);
 	report_add(report, f);
+}
+
+void mesh_look_at_rules(const struct mesh *m, const index_list *hosts, const char *why,
+			struct finding *f)
+{
+	const char *typed = m->nodes[hosts->v[0]].as_root;
+	const str_list list = {.v = (const char *[]){FIREWALL_LIST}, .n = 1};
+
+	if (typed)
+		finding_fix(f, "%s   # on %s: %s", typed, mesh_names_of(m, hosts), why);
+	else
+		mesh_type(m, hosts, &list, NULL, f);
 }

@@ -1,6 +1,7 @@
 /* The rules of a rank's own that stop pairs of it: each is told once, with all whom it stops. */
 #include "probes/port/mesh_self.h"
 
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/report/here.h"
 #include "lib/report/json.h"
@@ -285,6 +286,7 @@ static void put_blind(struct mesh_self *s, cJSON *line)
 
 void mesh_stops(struct mesh_self *s, cJSON *line)
 {
+	json_str(line, "as_root", self_as_root(s->a, "portcheck"));
 	if (s->local.fw.known)
 		put_rules(s, line);
 	else

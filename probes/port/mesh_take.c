@@ -99,6 +99,7 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at)
 	x->rules_known = cJSON_IsTrue(json_get(line, "rules_known"));
 	x->rules_trouble = json_copy(m->a, line, "rules_trouble");
 	x->rules_fix = json_copy(m->a, line, "rules_fix");
+	x->as_root = json_copy(m->a, line, "as_root");
 	read_ports(m, json_get(line, "ports"), x);
 	if (!addr || addr_parse(addr, &x->addr))
 		x->addr = (union addr){0};

@@ -174,7 +174,7 @@ slow='
     jq -e '.findings[] | select(.check == "mesh.in") | .message | contains("firewall rejects it: inet j in, handle 2: ")' <<<"$output"
     run -1 --separate-stderr mesh 2 "again=false; $slow" --firewall "1=$BATS_FILE_TMPDIR/reject"
     jq -e '.findings[] | select(.check == "mesh.in") | (.message | contains("firewall rejects it; the firewall of node1 was not looked at: nft did not answer in time"))
-        and .fix[0] == "sudo portcheck   # on node1: names the rule"' <<<"$output"
+        and .fix[0] == "sudo \(env.BIN)/portcheck   # on node1: names the rule"' <<<"$output"
 }
 
 @test "honest: a loopback interface that was taken down is no firewall's" {

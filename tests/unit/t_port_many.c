@@ -169,6 +169,7 @@ static void by_manager(void **state UNUSED)
 	many_make(&x, 30, "table", CAUSE_HOST_FIREWALL);
 	for (size_t i = 0; i < 30; i++) {
 		x.m.nodes[i].rules_known = false;
+		x.m.nodes[i].as_root = "sudo portcheck";
 		x.m.nodes[i].rules_fix = i < 10 ? "sudo ufw prepend allow from ADDRESS" : NULL;
 	}
 	mesh_judge(&x.m);
@@ -178,6 +179,21 @@ static void by_manager(void **state UNUSED)
 				     "10.0.0.0/16'\n"));
 	assert_non_null(strstr(said, "sudo portcheck   # on node[11-30]: names the rule"));
 	assert_int_equal(count(said, "ufw"), 1);
+}
+
+/* What --copy-self brought cannot be typed there any more. */
+static void where_portcheck_does_not_stay(void **state UNUSED)
+{
+	AUTO(many_done) struct many x;
+	const char *said;
+
+	many_make(&x, 30, "table", CAUSE_HOST_FIREWALL);
+	for (size_t i = 0; i < 30; i++)
+		x.m.nodes[i].rules_known = false;
+	mesh_judge(&x.m);
+	said = many_end(&x);
+	assert_non_null(strstr(said, "windsock on 'node[1-30]' 'sudo nft list ruleset'\n"));
+	assert_null(strstr(said, "portcheck"));
 }
 
 /* A rule of five against one: it is mended at the five, where it is. */
@@ -400,6 +416,7 @@ int main(void)
 		cmocka_unit_test(another_rule_is_another_finding),
 		cmocka_unit_test(without_a_rule),
 		cmocka_unit_test(by_manager),
+		cmocka_unit_test(where_portcheck_does_not_stay),
 		cmocka_unit_test(where_the_rule_is),
 		cmocka_unit_test(what_all_say_of_themselves),
 		cmocka_unit_test(below_tcp),
