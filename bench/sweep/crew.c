@@ -24,8 +24,8 @@ static const char *host_fix(const struct launch_host *h, const char *rsh, struct
 	return launch_fix(h, a) ?: typed_there(a, rsh_typed(a, rsh), h->name, "true");
 }
 
-static void send_end(struct relay *r, const struct launch_result *end, const char *rsh,
-		     struct arena *a)
+static void send_end(struct relay *r, const struct launch_result *end,
+		     const struct launch_opts *way, struct arena *a)
 {
 	cJSON *event = relay_event("crew"), *hosts = json_array(event, "hosts"),
 	      *ranks = json_array(event, "ranks");
@@ -36,12 +36,13 @@ static void send_end(struct relay *r, const struct launch_result *end, const cha
 	json_num(event, "code", end->code);
 	json_str(event, "failure", end->failure);
 	json_str(event, "fix", end->fix);
+	json_str(event, "between", launch_between(way, a));
 	for (size_t i = 0; i < end->nhosts; i++) {
 		cJSON *o = json_push_object(hosts);
 
 		json_str(o, "name", end->hosts[i].name);
 		json_str(o, "trouble", end->hosts[i].trouble);
-		json_str(o, "fix", host_fix(&end->hosts[i], rsh, a));
+		json_str(o, "fix", host_fix(&end->hosts[i], way->rsh, a));
 	}
 	for (size_t i = 0; i < end->nranks; i++) {
 		cJSON *o = json_push_object(ranks);
@@ -65,7 +66,7 @@ static void launch(const struct crew_opts *o, int out)
 	l.raw = true;
 	if (launch_run(&l, &a, &end, &e))
 		relay_send(&relay, relay_error("error", &e));
-	send_end(&relay, &end, l.rsh, &a);
+	send_end(&relay, &end, &l, &a);
 }
 
 static pid_t fork_launcher(const struct crew_opts *o, const int fds[2], struct err *e)

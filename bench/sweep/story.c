@@ -146,6 +146,7 @@ static void on_crew(struct story *s, const cJSON *event)
 
 	s->failure = json_copy(s->a, event, "failure") ?: s->failure;
 	s->failure_fix = json_copy(s->a, event, "fix");
+	s->between = json_copy(s->a, event, "between");
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
 		blame_end(&s->blame, s->a, json_copy(s->a, o, "cause"));
 	cJSON_ArrayForEach (o, json_get(event, "hosts"))

@@ -116,6 +116,7 @@ struct story {
 	struct blame blame;		 /* and what comes of it: */
 	int lost;			 /* the rank at fault, -1: none */
 	const char *lost_message, *failure, *failure_fix;
+	const char *between; /* what looks at the ways between its hosts, typed here; or NULL */
 	const char *failed_check;     /* the error below is a finding of this id; NULL: it is not */
 	struct err error;	      /* of a rank, about itself */
 	struct {		      /* of those that told such a finding: */

@@ -139,6 +139,8 @@ static void fix_killed(struct report *r, const struct bench_rank *p, const char 
 		finding_fix(f, "dmesg -T | grep -E 'segfault|traps:|Xid'%s", on);
 }
 
+#define BETWEEN_BOTH "- portcheck --hosts, with both of them: what lets nothing through"
+
 /* Of two that only lose each other it is what lies between them. */
 static void fix_between(const struct story *s, const struct bench_rank *p, int other,
 			struct finding *f)
@@ -153,7 +155,7 @@ static void fix_between(const struct story *s, const struct bench_rank *p, int o
 		finding_fix(f, "%s   # what lets nothing through",
 			    typed_for(f->a, "portcheck", NULL, both));
 	else
-		finding_fix(f, "- portcheck --hosts, with both of them: what lets nothing through");
+		finding_fix(f, "%s", s->between ?: BETWEEN_BOTH);
 }
 
 void verdict_lost(struct report *r, const struct story *s, int rank, const char *message,
@@ -177,7 +179,8 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 			    on_host(r, p, message));
 	else if (killed)
 		fix_killed(r, p, message, (int)strtol(strstr(killed, "signal ") + 7, NULL, 10), f);
-	else if (strstr(message, "nothing passes between"))
+	else if (strstr(message, "nothing passes between") ||
+		 strstr(message, "no connection with rank "))
 		fix_between(s, p, blame_other(message), f);
 	else if (strstr(message, " missing at a barrier") ||
 		 (strstr(message, " missing: ") && !fix))

@@ -209,17 +209,19 @@ static const char *doing(const struct job *j)
 	return arena_printf(a, "in step %zu of %zu", (size_t)done + 1, (size_t)total);
 }
 
-/* Where that rank is, unless it is here. */
-static const char *other_host(struct job *j, int rank)
+/* Where that rank is, unless it is here; else both stay as they are. */
+static void find_other(struct job *j, int rank, struct say_lost *ret)
 {
+	struct arena *a = report_arena(j->r);
 	const struct rdzv_member *m;
 	struct err unknown;
 	size_t n;
 
 	if (rank < 0 || rdzv_members(j->w->rdzv, &m, &n, &unknown) || (size_t)rank >= n ||
 	    streq(m[rank].host, m[rdzv_rank(j->w->rdzv)].host))
-		return NULL;
-	return arena_strdup(report_arena(j->r), m[rank].host);
+		return;
+	ret->host = arena_strdup(a, m[rank].host);
+	ret->address = *m[rank].data_addr ? arena_strdup(a, m[rank].data_addr) : ret->host;
 }
 
 /* Collectives alone, of a fabric on which no data arrives. */
@@ -270,6 +272,7 @@ static int explain(struct job *j, struct err *e)
 	struct arena *a = report_arena(j->r);
 	struct carrier *c = &j->carrier;
 	const char *news = NULL, *sentence;
+	struct say_lost lost;
 
 	if (interrupt_pending() || is_told || c->lacks_address)
 		return -1;
@@ -301,13 +304,14 @@ static int explain(struct job *j, struct err *e)
 		j->culprit = say_rank_in(news);
 	sentence = news ? news : arena_strdup(a, e->msg);
 	j->lost = reason_make(a, c->check, sentence, news ? NULL : j->fix);
-	say_lost(j->r, &(const struct say_lost){.rank = j->culprit,
-						.sentence = sentence,
-						.doing = doing(j),
-						.host = other_host(j, j->culprit),
-						.check = c->check,
-						.fix = j->fix,
-						.connecting = !c->comm});
+	lost = (struct say_lost){.rank = j->culprit,
+				 .sentence = sentence,
+				 .doing = doing(j),
+				 .check = c->check,
+				 .fix = j->fix,
+				 .connecting = !c->comm};
+	find_other(j, j->culprit, &lost);
+	say_lost(j->r, &lost);
 	*e = (struct err){0};
 	return 0;
 }

@@ -104,6 +104,21 @@ static void take_finding(struct report *r, const cJSON *from, const char *home,
 	report_add(r, f);
 }
 
+/* Of a way that rank 0 would ask about from its host both ends are asked, from here. */
+static void ask_both_ends(struct report *r, const cJSON *findings, const struct launch_opts *o)
+{
+	const char *between = launch_between(o, report_arena(r));
+	const cJSON *f;
+
+	cJSON_ArrayForEach (f, findings) {
+		cJSON *fix = cJSON_GetArrayItem(json_get(f, "fix"), 0);
+
+		if (between && streq(json_text(f, "check"), "rank.alive") && cJSON_IsString(fix) &&
+		    starts_with(fix->valuestring, "portcheck "))
+			(void)cJSON_SetValuestring(fix, between);
+	}
+}
+
 /* Rank 0's own failure is ours: its finding "run" is made again from the error. */
 static void take_error(const cJSON *from, int code, struct err *e)
 {
@@ -272,8 +287,8 @@ static const char *missing(const struct launch_result *l, const struct err *e, s
 }
 
 /* Rank 0's report and how all ended, brought together. */
-static int conclude(struct report *r, struct launch_result *l, const char *command, struct hear *h,
-		    struct err *e)
+static int conclude(struct report *r, const struct launch_opts *o, struct launch_result *l,
+		    const char *command, struct hear *h, struct err *e)
 {
 	int code0 = l->nranks ? l->ranks[0].status : l->code;
 	struct err unread = {0};
@@ -281,6 +296,7 @@ static int conclude(struct report *r, struct launch_result *l, const char *comma
 	int result = 0;
 
 	say_hosts(r, l);
+	ask_both_ends(r, json_get(doc, "findings"), o);
 	if (doc)
 		result = take_report(r, doc, code0, h, l, e);
 	cJSON_Delete(doc);
@@ -349,7 +365,7 @@ int train_launch(struct launch_opts *o, const char *backend, const char *command
 	if (!result && *h.lost)
 		l.failure = h.lost;
 	if (!result)
-		result = conclude(r, &l, command, &h, e);
+		result = conclude(r, o, &l, command, &h, e);
 	hear_done(&h);
 	return result;
 }

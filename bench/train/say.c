@@ -238,7 +238,7 @@ void say_lost(struct report *r, const struct say_lost *l)
 	}
 	finding_expect(f, "every rank answers until the end");
 	if (l->connecting && l->host)
-		finding_fix(f, "portcheck %s", l->host);
+		finding_fix(f, "portcheck %s", l->address); /* its name may be its own alone */
 	else
 		say_fix_lost(f, l->sentence, l->host);
 	report_add(r, f);

@@ -29,6 +29,7 @@ struct say_lost {	      /* a rank that was lost */
 	const char *sentence; /* what everybody was told */
 	const char *doing;
 	const char *host;	 /* another one, where the rank was; NULL: here */
+	const char *address;	 /* of the rank */
 	const char *check, *fix; /* where it is about something else than a lost rank; NULL */
 	bool connecting;
 };

@@ -74,6 +74,8 @@ struct launch_host {
 /* The command that mends a host in trouble; NULL: none is known, so the way to it is to be tried.
  */
 const char *launch_fix(const struct launch_host *h, struct arena *a);
+/* portcheck, between the hosts of a run: on the way that it went itself. NULL: there is none. */
+const char *launch_between(const struct launch_opts *o, struct arena *a);
 struct launch_rank {
 	const struct launch_host *host;
 	bool ended;

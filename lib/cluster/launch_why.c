@@ -218,6 +218,16 @@ const char *launch_fix(const struct launch_host *h, struct arena *a)
 	return h->local ? LAUNCH_LOOK_HERE : h->way_fix;
 }
 
+const char *launch_between(const struct launch_opts *o, struct arena *a)
+{
+	const char *line;
+
+	if (o->serve || o->srun || !o->hosts || o->hosts->n < 2)
+		return NULL;
+	line = typed_for(a, "portcheck", o->rsh, hostlist_fold(a, o->hosts));
+	return o->copy_self ? arena_printf(a, "%s --copy-self", line) : line;
+}
+
 /* It answered: its way is right, and it says what it lacks. A program of ours that is not beside
  * the agent is brought from here. */
 void agent_advise_short(struct agent_host *h, const char *lacks)

@@ -166,6 +166,7 @@ torchrun --standalone --nproc_per_node 2 train.py" ] || { echo "$output"; false;
     on 1 nft delete table inet cut
     [ "$status" -eq 1 ]
     fails rank.alive 'rank [01] \(node[01]'
+    [[ $output == *"-> portcheck --rsh '"*"' --hosts "* ]] # from here, by the names that were given
 }
 
 @test "a host that does not exist is a finding, exit 1" {

@@ -136,6 +136,7 @@ pid_of() { # RANK
         echo "$output"
         ((SECONDS - start <= 40))
         [[ $output == *"rank 2 (node2"* ]]
+        [[ $output == *"-> portcheck --rsh '$LAB rsh $LAB_NAME' --hosts 'node[0-3]'"* ]]
     done
     on 2 nft delete table inet cut
 }
