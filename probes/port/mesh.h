@@ -82,6 +82,8 @@ struct mesh_node {
 	const char *as_root;	   /* "sudo portcheck", typed there; NULL: it is not there */
 	const char *
 		twin; /* another card in the network of @iface, where something was lost; or NULL */
+	const char *astray; /* a card that leads to others, which @addr does not; or NULL */
+	const char *told;   /* and how NCCL's settings chose that of @addr */
 	unsigned forgets_s; /* its table of connections forgets what is silent for so long; 0: it
 			       has none, or it is not known */
 	bool ec2;	    /* it is an instance of EC2 */

@@ -148,8 +148,12 @@ void mesh_come_together(struct mesh_self *s)
 	size_t k = better(s, s->me);
 	const struct iface_addr *x = k ? nth_address(s, k) : NULL;
 
-	if (!x || s->local.told || leads_to_others(s))
+	if (!x || leads_to_others(s))
 		return;
+	if (s->local.told) { /* NCCL would publish it, too: that is what is wrong */
+		s->astray = x->iface->name;
+		return;
+	}
 	s->local.s.addr = x;
 	s->local.s.iface = x->iface;
 }

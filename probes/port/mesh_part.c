@@ -99,6 +99,8 @@ static void put_ways(struct mesh_self *s, cJSON *line)
 	}
 	if (mesh_twin(s))
 		json_str(line, "twin", mesh_twin(s));
+	json_str(line, "astray", s->astray);
+	json_str(line, "told", s->astray ? s->local.s.why : NULL);
 	if (s->rp_now <= s->rp_before)
 		return;
 	json_str(line, "rp_filter", s->local.s.iface ? s->local.s.iface->name : "all");

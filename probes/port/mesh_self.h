@@ -35,6 +35,7 @@ struct mesh_self {
 	struct report *report;
 	size_t n, me, active; /* active: ranks that are not idle */
 	size_t same;	      /* the first rank of this very machine; me: there is no other */
+	const char *astray;   /* a card where others are, and NCCL's settings chose another; NULL */
 	bool idle, relay;     /* relay: our launcher reads what rank 0 answers */
 	LIST(cJSON *) lines;  /* rank 0's, of all ranks, where it judges by itself */
 	struct talk_door *door;

@@ -94,6 +94,8 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at)
 	x->rp_drops = cJSON_IsNumber(json_get(line, "rp_drops")) ? count_of(line, "rp_drops")
 								 : UINT_MAX; /* not counted */
 	x->twin = json_copy(m->a, line, "twin");
+	x->astray = json_copy(m->a, line, "astray");
+	x->told = json_copy(m->a, line, "told");
 	x->strict = cJSON_IsTrue(json_get(line, "strict"));
 	x->strict_other = json_copy(m->a, line, "strict_other");
 	x->rules_known = cJSON_IsTrue(json_get(line, "rules_known"));

@@ -34,6 +34,11 @@ card() { # NODE COMMANDS: eth1, which comes before eth0 by its kind
     [ "$(jq -r '.findings[] | select(.check == "nccl.choice" and .host == "node2") | "\(.status) \(.message)"' <<<"$output")" = \
         "info NCCL uses eth0, where all others are, and not eth1 with 10.99.0.1: no other host is in that network" ]
     [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+    # what settings chose is said to be theirs, and no firewall's
+    odd 2 'export NCCL_SOCKET_IFNAME==eth1'
+    look
+    [ "$code" = 1 ]
+    [[ $(first '"\(.check) \(.message) \(.fix[0])"') == "mesh.in is not reached from any other node at 10.99.0.1: NCCL's settings there chose eth1, which leads to none of the others, and eth0 does "*" export NCCL_SOCKET_IFNAME='=eth0'   # on node2"* ]]
 }
 
 @test "NAT that each virtual machine has for itself, beside the network that they share" {
