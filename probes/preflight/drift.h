@@ -8,6 +8,10 @@
  * preflight_published(). */
 void preflight_find_published(struct preflight *p, const struct answers *all);
 
+/* What is set in the shell that we were typed in, into the stage of settings: where it is one of
+ * theirs. */
+void preflight_own_shell(struct preflight *p, const struct answers *all);
+
 /* What hosts are called, for preflight_asked(). */
 void preflight_learn_names(struct preflight *p, const struct answers *all);
 

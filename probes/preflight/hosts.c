@@ -82,8 +82,10 @@ static void take_stage(struct preflight *p, enum stage_id id, const struct answe
 		drift_advise_address(p, all, p->run[id].from);
 		drift_accept_meeting(p, all, p->run[id].from);
 	}
-	if (id == S_SETTINGS)
+	if (id == S_SETTINGS) {
 		drift_advise_master(p, all, p->run[id].from);
+		preflight_own_shell(p, all);
+	}
 	preflight_advise_logins(p, p->run[id].from);
 	preflight_finish(p, id);
 }

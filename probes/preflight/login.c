@@ -31,13 +31,24 @@ static void for_master(struct finding *f)
  * brought once more, to all: what those prove between them is written, and not what asks again. */
 static const char *proven_choice(const struct preflight *p)
 {
-	const char *peers = p->peers ?: "";
-
-	if (p->crew)
-		return arena_printf(p->a, "eval \"$(ifprobe --suggest%s)\"", peers);
 	if (p->copy_self && !p->keep && p->given)
 		return arena_printf(p->a, "ifprobe --bashrc --fixed %s", preflight_to(p, p->given));
-	return arena_printf(p->a, "ifprobe --bashrc%s", peers);
+	return arena_printf(p->a, "ifprobe --bashrc%s", p->peers ?: "");
+}
+
+static const char *for_login(const struct preflight *p, const char *fix)
+{
+	if (!starts_with(fix, choice))
+		return fix;
+	return arena_printf(p->a, "%s%s", proven_choice(p), fix + strlen(choice));
+}
+
+const char *preflight_proven(const struct preflight *p, const char *fix)
+{
+	if (!starts_with(fix, choice))
+		return fix;
+	return arena_printf(p->a, "eval \"$(ifprobe --suggest%s)\"%s", p->peers ?: "",
+			    fix + strlen(choice));
 }
 
 void preflight_advise_logins(const struct preflight *p, size_t from)
@@ -49,8 +60,7 @@ void preflight_advise_logins(const struct preflight *p, size_t from)
 		    starts_with(f->fix.v[0], master))
 			for_master(f);
 		for (size_t k = 0; k < f->fix.n; k++)
-			if (starts_with(f->fix.v[k], choice))
-				f->fix.v[k] = arena_printf(p->a, "%s%s", proven_choice(p),
-							   f->fix.v[k] + strlen(choice));
+			f->fix.v[k] = p->crew ? preflight_proven(p, f->fix.v[k])
+					      : for_login(p, f->fix.v[k]);
 	}
 }

@@ -299,3 +299,11 @@ mend() { # NODE
     on 2 env HOME="$PWD/home" PATH="$BIN:$PATH" sh -c "$(first '.fix[0]')" >&2
     PATH=$BIN:$PATH healthy
 }
+
+@test "a setting of the shell that it is typed in ends NCCL there, and no login has it" {
+    run --separate-stderr on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" NCCL_SOCKET_IFNAME=nosuch0 "$BIN/windsock" --hosts node0,node1 --quick --json
+    [ "$status" = 1 ]
+    [[ $(first '"\(.check) \(.message)"') == "lint.ifname.nomatch of this shell: is [nosuch0], which leaves no running interface "* ]]
+    [ "$(first '.fix[0]')" = 'eval "$(ifprobe --suggest --peer 10.77.0.1 --peer 10.77.0.2)"' ]
+    [ "$(jq -c .data.exclude <<<"$output")" = null ]
+}
