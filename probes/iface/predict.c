@@ -4,6 +4,7 @@
 #include "lib/host/nat.h"
 #include "lib/report/json.h"
 #include "probes/rules/names.h"
+#include "probes/rules/torch.h"
 
 #include <math.h>
 
@@ -71,8 +72,7 @@ static void prediction_fix(const struct facts *f, const struct rules *rules,
 	else if (nat_is_own(&f->inv, all.v[0].iface))
 		finding_fix(x, "ifprobe   # what leads out of its NAT");
 	else if (streq(rules->name, "torch"))
-		finding_fix(x,
-			    "export MASTER_ADDR=%s   # on every node: this one's, if it is node 0",
+		finding_fix(x, "export MASTER_ADDR=%s" TORCH_MASTER_OURS,
 			    addr_print(&all.v[0].addr->addr, &at));
 	else if (!published || !names_mend_linklocal(&f->in, published, x))
 		finding_fix(x, "eval \"$(ifprobe --suggest)\"");

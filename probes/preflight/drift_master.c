@@ -1,9 +1,13 @@
 /* One name that leads to two machines. */
+#include "lib/core/fix.h"
 #include "lib/core/quote.h"
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
+#include "probes/rules/torch.h"
 #include "probes/tally/names.h"
+
+static const char set[] = "export MASTER_ADDR=";
 
 /* ---- the name of the host that a job meets at ---- */
 
@@ -90,17 +94,32 @@ static void tell_wrong(struct preflight *p, const struct answer *a, const struct
 		    shell_quote(p->a, arena_printf(p->a, "%s %s", right, p->master)));
 }
 
+/* On the first host that knows the name; NULL: on none. */
+static const char *where_led(const struct answers *all)
+{
+	const char *to = NULL;
+
+	for (size_t i = 0; i < all->n && !to; i++)
+		to = cJSON_GetStringValue(cJSON_GetArrayItem(meant(&all->v[i]), 0));
+	return to;
+}
+
+static bool is_loopback(const char *address)
+{
+	union addr a;
+
+	return address && !addr_parse(address, &a) && addr_class(&a) == ADDR_LOOPBACK;
+}
+
 /* A slip, or the host of another job; or one that gave no answer. */
 static void tell_none(struct preflight *p, const struct answers *all)
 {
-	const char *to = NULL;
+	const char *to = where_led(all);
 	struct finding *f;
 	bool asked = false;
 
-	for (size_t i = 0; i < all->n; i++) {
+	for (size_t i = 0; i < all->n; i++)
 		asked |= cJSON_IsArray(meant(&all->v[i]));
-		to = to ?: cJSON_GetStringValue(cJSON_GetArrayItem(meant(&all->v[i]), 0));
-	}
 	if (!asked || answers_count(all) < all->n)
 		return;
 	f = drift_note(p, "master", p->master, NULL);
@@ -114,7 +133,12 @@ static void tell_none(struct preflight *p, const struct answers *all)
 			    "is none of these hosts, and known on none of them: a job that meets "
 			    "there does not start");
 	finding_expect(f, "a name of the host of rank 0");
-	finding_fix(f, "getent hosts %s   # is it spelt right?", shell_quote(p->a, p->master));
+	if (is_loopback(to) && answer_address(&all->v[0]))
+		finding_fix(f, "%s%s   # in the job, the same on every host", set,
+			    answer_address(&all->v[0]));
+	else
+		finding_fix(f, "getent hosts %s   # is it spelt right?",
+			    shell_quote(p->a, p->master));
 }
 
 void drift_master(struct preflight *p, const struct answers *all)
@@ -141,28 +165,41 @@ void drift_master(struct preflight *p, const struct answers *all)
 	}
 }
 
-/* The address that a host proposed for MASTER_ADDR is its own. */
-static bool is_own(const struct answers *all, const struct finding *f, const char *proposed)
+/* What a host proposed for MASTER_ADDR is its own address, or that of somebody it does not know. */
+static bool is_open(struct preflight *p, const struct answers *all, const struct finding *f)
 {
+	const char *fix = f->fix.n ? f->fix.v[0] : "", *proposed = fix + strlen(set);
+
+	if (streq(fix_text(fix), TORCH_MASTER_IN_WORDS))
+		return true;
+	if (!starts_with(fix, set))
+		return false;
+	proposed = arena_strndup(p->a, proposed, strcspn(proposed, " "));
 	for (size_t i = 0; i < all->n; i++)
 		if (streq(all->v[i].host, f->host ?: ""))
 			return answer_card(&all->v[i], proposed) != NULL;
 	return false;
 }
 
+/* What each finds itself by is no choice of a host: it is the first one's part. */
+static const struct answer *meeting_host(const struct preflight *p, const struct answers *all)
+{
+	const struct answer *named = p->master ? find_master(p, all) : NULL;
+
+	if (named || !all->n)
+		return named;
+	return !p->master_given || is_loopback(where_led(all)) ? &all->v[0] : NULL;
+}
+
 void drift_advise_master(struct preflight *p, const struct answers *all, size_t from)
 {
-	static const char set[] = "export MASTER_ADDR=";
-	const struct answer *master = p->master			   ? find_master(p, all)
-				      : all->n && !p->master_given ? &all->v[0]
-								   : NULL;
+	const struct answer *master = meeting_host(p, all);
 	const char *at = master && master->doc ? answer_address(master) : NULL;
 
 	for (size_t i = from; at && i < p->t.items.n; i++) {
 		struct finding *f = p->t.items.v[i].f;
 
-		if (streq(f->check, "lint.torch.master_addr") && f->fix.n &&
-		    starts_with(f->fix.v[0], set) && is_own(all, f, f->fix.v[0] + strlen(set)))
+		if (streq(f->check, "lint.torch.master_addr") && is_open(p, all, f))
 			f->fix.v[0] = arena_printf(p->a, "%s%s", set, at);
 	}
 }

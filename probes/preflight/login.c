@@ -21,8 +21,8 @@ static void for_master(struct finding *f)
 {
 	const char *right = f->fix.v[0] + strlen(master);
 
-	if (!f->expected && !streq(right, "ADDRESS_OF_RANK_0"))
-		finding_expect(f, "%s, or nothing", right);
+	if (!f->expected && !starts_with(right, "ADDRESS_OF_RANK_0"))
+		finding_expect(f, "%.*s, or nothing", (int)strcspn(right, " "), right);
 	f->fix.n = 0;
 	preflight_set_where(f, "MASTER_ADDR");
 }

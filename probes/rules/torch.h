@@ -14,6 +14,12 @@ enum store_host {
 enum store_host torch_store_host(const char *host, const struct name_answer *host_addrs,
 				 const char *me, const struct name_answer *my_addrs);
 
+/* Behind the line that makes MASTER_ADDR an address of this host; and where it has to be another's,
+ * which only that one knows. */
+#define TORCH_MASTER_OURS "   # on every node: this one's, if it is node 0"
+#define TORCH_MASTER_IN_WORDS                                                                      \
+	"MASTER_ADDR is to be an address of the host of rank 0, the same on every node"
+
 /* What is wrong with the text of MASTER_ADDR, or NULL; @ret_meant is what to write instead. */
 const char *torch_master_trouble(const char *value, struct arena *a, const char **ret_meant);
 

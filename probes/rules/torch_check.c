@@ -99,6 +99,15 @@ static int several_nodes(void)
 	return nodes > 0 ? nodes > 1 : -1;
 }
 
+/* By its numbers this host is not the one of rank 0, whose address is the one to set. */
+static bool is_rank_0_elsewhere(void)
+{
+	long rank = number_of("RANK");
+
+	return (rank > 0 && rank != number_of("LOCAL_RANK")) || number_of("NODE_RANK") > 0 ||
+	       number_of("GROUP_RANK") > 0 || number_of("SLURM_NODEID") > 0;
+}
+
 static void judge_loopback(const struct rules_input *in, struct finding *f, const char *addr)
 {
 	static const enum status by_nodes[] = {ST_WARN, ST_INFO, ST_FAIL};
@@ -109,8 +118,11 @@ static void judge_loopback(const struct rules_input *in, struct finding *f, cons
 		    "MASTER_ADDR=%s leads to %s: every host would look for the store on itself",
 		    in->master_addr, addr);
 	rank_ifaces(in->inv, 0, &best);
-	if (best.n && best.v[0].usable)
-		finding_fix(f, "export MASTER_ADDR=%s", addr_print(&best.v[0].addr->addr, &t));
+	if (is_rank_0_elsewhere())
+		finding_fix(f, "- " TORCH_MASTER_IN_WORDS);
+	else if (best.n && best.v[0].usable)
+		finding_fix(f, "export MASTER_ADDR=%s" TORCH_MASTER_OURS,
+			    addr_print(&best.v[0].addr->addr, &t));
 }
 
 static void judge_resolved(const struct rules_input *in, const struct name_answer *master,
@@ -127,7 +139,8 @@ static void judge_resolved(const struct rules_input *in, const struct name_answe
 	if (!master->addrs.n) {
 		finding_set(f, ST_FAIL, "MASTER_ADDR=%s %s", v, master->trouble);
 		v = shell_quote(in->inv->a, v);
-		finding_fix(f, "getent hosts %s || echo ADDRESS %s | sudo tee -a /etc/hosts", v, v);
+		finding_fix(f, "getent hosts %s   # is it spelt right?", v);
+		finding_fix(f, "- a line in /etc/hosts of every host: rank 0's address, and %s", v);
 		return;
 	}
 	first = &master->addrs.v[0];
@@ -146,6 +159,12 @@ static void judge_resolved(const struct rules_input *in, const struct name_answe
 			    "MASTER_ADDR=%s leads to the public address %s: inside a cloud, "
 			    "use rank 0's private one",
 			    v, t.s);
+	else if (!owner && number_of("RANK") == 0)
+		finding_set(
+			f, ST_WARN,
+			"MASTER_ADDR=%s leads to %s, which is none of this host's addresses, and "
+			"RANK=0 is here: it has to listen there, unless that is translated",
+			v, t.s);
 	else
 		finding_set(f, ST_PASS, "MASTER_ADDR=%s leads to %s%s%s", v, t.s,
 			    owner ? ", here on " : "", owner ? owner->label : "");
@@ -207,6 +226,20 @@ static void check_port(const struct rules_input *in, const char *v, struct repor
 	report_add(r, f);
 }
 
+static void check_rank(struct report *r)
+{
+	long rank = number_of("RANK"), world = number_of("WORLD_SIZE");
+	struct finding *f;
+
+	if (rank < 0 || world < 1 || rank < world)
+		return;
+	f = report_find(r, "lint.torch.rank", "RANK");
+	finding_set(f, ST_FAIL, "RANK=%ld, and WORLD_SIZE=%ld has ranks 0 to %ld", rank, world,
+		    world - 1);
+	finding_expect(f, "a number of its own below WORLD_SIZE for every rank");
+	report_add(r, f);
+}
+
 static void check_tp(const struct rules_input *in, const char *v, struct report *r)
 {
 	struct finding *f = report_find(r, "lint.torch.tp_ifname", "TP_SOCKET_IFNAME");
@@ -226,5 +259,6 @@ void torch_check(const struct rules_input *in, struct report *r)
 		check_port(in, port, r);
 	if (tp)
 		check_tp(in, tp, r);
+	check_rank(r);
 	torch_check_env(in->inv->a, r);
 }

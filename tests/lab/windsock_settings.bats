@@ -83,6 +83,11 @@ mend() { # NODE
     look
     [ "$code" = 0 ]
     [ "$(jq -r '[.findings[] | select(.check == "lint.torch.master_addr") | .expected] | unique | join(",")' <<<"$output")" = "10.77.0.1, or nothing" ]
+    # the same on those that know of themselves that rank 0 is elsewhere
+    odd all 'export MASTER_ADDR=localhost NODE_RANK=1'
+    look --master localhost
+    [ "$(jq -r '[.findings[] | select(.check == "lint.torch.master_addr") | .expected] | unique | join(",")' <<<"$output")" = "10.77.0.1, or nothing" ]
+    [ "$(jq -r '.findings[] | select(.check == "drift.master").fix[0]' <<<"$output")" = "export MASTER_ADDR=10.77.0.1   # in the job, the same on every host" ]
     odd 2 'export MASTER_ADDR=10.77.0.1:29500'
     look
     [ "$(jq -r '.findings[] | select(.check == "lint.torch.master_addr").expected' <<<"$output")" = "10.77.0.1, or nothing" ]
