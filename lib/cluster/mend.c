@@ -36,6 +36,14 @@ static const char *key_name(const struct fanout_result *r, struct arena *a)
 	return host_bare(r->host);
 }
 
+bool mend_takes_password(const char *err, struct arena *a)
+{
+	const char *ways = strstr(err, "Permission denied (");
+
+	ways = arena_strndup(a, ways ?: "", ways ? strcspn(ways, ")") : 0);
+	return strstr(ways, "password") || strstr(ways, "keyboard-interactive");
+}
+
 /* A key with a passphrase, one that is not there yet, a login shell that is not there: to us ssh
  * says the same. A host that takes no password cannot be given a key: it knows another one. */
 static const char *give_key(const struct fanout_result *r, const struct rsh_way *rsh,
@@ -43,11 +51,8 @@ static const char *give_key(const struct fanout_result *r, const struct rsh_way 
 {
 	static const char look[] = "-v true 2>&1 | grep -E "
 				   "'Identity|Authenticating|Offering|accepts|Permission'";
-	const char *ways = strstr(r->err, "Permission denied (");
-	size_t n = ways ? strcspn(ways, ")") : 0;
 
-	ways = arena_strndup(a, ways ?: "", n);
-	if (is_plain_ssh(rsh) && (strstr(ways, "password") || strstr(ways, "keyboard-interactive")))
+	if (is_plain_ssh(rsh) && mend_takes_password(r->err, a))
 		return mend_by_hand(
 			r, rsh, look,
 			arena_printf(a,

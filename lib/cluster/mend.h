@@ -24,4 +24,8 @@ const char *mend_line(enum mend m, const struct fanout_result *r, const struct r
 const char *mend_by_hand(const struct fanout_result *r, const struct rsh_way *rsh, const char *line,
 			 const char *why, struct arena *a);
 
+/* By what ssh said when it was denied, which ends in what that host takes: "(publickey,password)".
+ */
+bool mend_takes_password(const char *err, struct arena *a);
+
 #endif

@@ -45,6 +45,25 @@ static struct trouble nobody(const struct fanout_result *r, const struct rsh_way
 		     : mend_line(c->mend, r, rsh, a));
 }
 
+/* As whom, and does it take a password, so that a key can be given to it? Where it takes none a
+ * wrong name is likelier than a missing key: clouds' images have a user of their own. */
+static const char *not_accepted(const struct fanout_result *r, const struct ssh_cause *c,
+				struct arena *a)
+{
+	const char *who = trouble_word_before(r->err, ": Permission denied (", a);
+	const char *at = who ? memrchr(who, '@', strlen(who)) : NULL;
+	const char *means =
+		at ? arena_printf(a, "%s for the user %.*s", c->means, (int)(at - who), who)
+		   : c->means;
+
+	if (!who || mend_takes_password(r->err, a))
+		return arena_printf(a, "%s; %s", means, c->todo);
+	return arena_printf(a,
+			    "%s; ssh-add the one that has a passphrase; or is that the wrong user? "
+			    "USER@%s names another (clouds have ec2-user, ubuntu, admin)",
+			    means, host_bare(r->host));
+}
+
 static struct trouble no_connection(const struct fanout_result *r, const struct rsh_way *rsh,
 				    const char *program, struct arena *a)
 {
@@ -54,8 +73,10 @@ static struct trouble no_connection(const struct fanout_result *r, const struct 
 	if (c && c->mend == MEND_GIVE_NAME && r->alone && !jump && !strchr(r->host, '@'))
 		return nobody(r, rsh, c, a);
 	if (c)
-		return away(arena_printf(a, "cannot reach %s%s: %s; %s", r->host, jump ?: "",
-					 c->means, c->todo),
+		return away(arena_printf(a, "cannot reach %s%s: %s", r->host, jump ?: "",
+					 c->mend == MEND_GIVE_KEY && !jump
+						 ? not_accepted(r, c, a)
+						 : arena_printf(a, "%s; %s", c->means, c->todo)),
 			    mend_line(jump ? MEND_PROXY : c->mend, r, rsh, a));
 	if (*said || !rsh_is_ssh(rsh->name))
 		return away(arena_printf(a,

@@ -101,7 +101,7 @@ node1: 42 'node1 a 'b' \$c' fine" ]
 
 @test "real ssh: a key that is not welcome" {
     KEY=stranger run -0 --separate-stderr over_ssh known 10000 node1 true
-    [[ $output == *"it does not accept our key; ssh-add "*"ssh-copy-id"* ]]
+    [[ $output == *"it does not accept our key for the user root; ssh-add "*"ssh-copy-id"* ]]
     KEY=no-such-key run -0 --separate-stderr over_ssh known 10000 node1 true
     [[ $output == *"the key file that -i names is not here; name it by its whole path"* ]]
 }
