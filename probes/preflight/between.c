@@ -134,13 +134,15 @@ static void tell_names_once(struct preflight *p, size_t from)
 
 	for (size_t i = 0; i < p->t.items.n; i++) {
 		struct item *x = &p->t.items.v[i];
-		bool bad = x->f->status == ST_WARN && x->f->host;
+		/* what this host says between them has no host */
+		const char *who = x->f->host ?: preflight_asked(p, p->t.own ?: "");
 
-		if (bad && i < from && streq(x->f->check, "host.name"))
-			names_add(&told, p->a, x->f->host);
-		else if (bad && i >= from && streq(x->f->check, "mesh.name"))
-			x->retold = streq(x->f->subject ?: "", x->f->host) &&
-				    names_has(&told, x->f->host);
+		if (x->f->status != ST_WARN)
+			continue;
+		if (i < from && streq(x->f->check, "host.name"))
+			names_add(&told, p->a, who);
+		else if (i >= from && streq(x->f->check, "mesh.name"))
+			x->retold = streq(x->f->subject ?: "", who) && names_has(&told, who);
 	}
 }
 

@@ -110,6 +110,11 @@ teardown() {
     look # portcheck sees what ifprobe does: it is told once
     [ "$(jq -r '[.findings[], .data.causes[] | select(.message | contains("127.0.1.1")).check] | @csv' <<<"$output")" = \
         '"host.name","host.name"' ]
+    on 0 sh -c "${itself/node1/node0}" # whoever looks speaks of itself, too
+    look
+    [ "$(jq -r '[.findings[] | select(.message | contains("127.0.1.1")) | .check, .subject] | @csv' <<<"$output")" = \
+        '"host.name","node0","host.name","node1"' ]
+    on 0 sh -c 'hosts=$(grep -v 127.0.1.1 /etc/hosts); echo "$hosts" >/etc/hosts'
     breaks 1 : 0 host.name 'resolves to 127.0.1.1'
 }
 
