@@ -39,6 +39,30 @@ bool limit_files(struct node_look *look, struct finding *f, const struct statvfs
 	return true;
 }
 
+static const char *temporary(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/tmp";
+}
+
+/* A container's tmpfs, or another that never was larger: nothing fills it that could go. */
+static void fix_small(struct finding *f, const char *dir)
+{
+	static const char *const others[] = {"/tmp", "/var/tmp", "/dev/shm"};
+	const char *all = shell_quote(f->a, dir);
+	struct statvfs s;
+
+	for (size_t i = 0; streq(dir, temporary()) && i < ARRAY_LEN(others); i++)
+		if (!streq(others[i], dir) && !access(others[i], W_OK) &&
+		    !mount_room(others[i], &s) && (uint64_t)s.f_bavail * s.f_frsize >= DISK_LOW) {
+			finding_fix(f, "export TMPDIR=%s   # %s is too small in all", others[i],
+				    all);
+			return;
+		}
+	finding_fix(f, "findmnt -T %s   # it is too small in all", all);
+}
+
 static void disk_of(struct node_look *look, const char *dir)
 {
 	struct finding *f = limit_finding(look, "limits.disk", dir);
@@ -68,8 +92,13 @@ static void disk_of(struct node_look *look, const char *dir)
 	if (f->status == ST_PASS)
 		return;
 	finding_expect(f, ">= 256 MiB free");
-	finding_fix(f, "du -xah %s | sort -h | tail   # what fills it; remove what nobody needs",
-		    quoted);
+	if ((uint64_t)s.f_blocks * s.f_frsize < DISK_LOW) /* there is nothing to remove */
+		fix_small(f, dir);
+	else
+		finding_fix(
+			f,
+			"du -xah %s | sort -h | tail   # what fills it; remove what nobody needs",
+			quoted);
 }
 
 /* How long it takes there to look for a file that is not there, which no cache knows. */
@@ -111,13 +140,6 @@ static void slowness_of(struct node_look *look, const char *dir)
 }
 
 /* An empty TMPDIR is none. */
-static const char *temporary(void)
-{
-	const char *dir = getenv("TMPDIR");
-
-	return dir && *dir ? dir : "/tmp";
-}
-
 /* Everything that looks there hangs: shells, imports, the ranks of a job. */
 static bool is_dead(struct node_look *look, const char *dir)
 {

@@ -95,7 +95,7 @@ static void judge(struct tally *t, const struct fanout_result *r, struct finding
 			    is_forced(r) ? "; another command is forced there (authorized_keys, "
 					   "ForceCommand), or the way drops its words"
 					 : "");
-	if (f->status == ST_FAIL && !has_run(r) && r->fix)
+	if (f->status == ST_FAIL && !has_run(r) && r->away && r->fix)
 		finding_fix(f, "%s", r->fix);
 	if (f->status != ST_SKIP)
 		f->seconds = (double)(r->took_ns / 1000) / 1e6;

@@ -202,8 +202,8 @@ void names_advise_linklocal(const struct inventory *inv, const struct iface_addr
 			    nic);
 	else
 		finding_fix(f,
-			    "sudo ip addr add %s dev %s   # on the next host %s; or start its DHCP "
-			    "client",
+			    "sudo ip addr add %s dev %s   # here; on the next host %s; or start its "
+			    "DHCP client",
 			    v6 ? "fd00:a::1/64" : "192.168.77.1/24", nic,
 			    v6 ? "fd00:a::2/64" : "192.168.77.2/24");
 }

@@ -37,7 +37,7 @@ load ifprobe.sh
         "addr eth1 fe80::1/64"
     run -1 on cable --json # nothing can be suggested
     [ "$(found addr.usable)" = fail ]
-    [[ $(fix) == "sudo ip addr add 192.168.77.1/24 dev eth0 "*"# on the next host 192.168.77.2/24; or start its DHCP client"* ]]
+    [[ $(fix) == "sudo ip addr add 192.168.77.1/24 dev eth0 "*"# here; on the next host 192.168.77.2/24; or start its DHCP client"* ]]
     [[ $(NCCL_SOCKET_FAMILY=AF_INET6 on cable --json | jq -r '.findings[] | select(.check == "addr.linklocal").fix[]') == \
         "sudo ip addr add fd00:a::1/64 dev eth1 "* ]]
     run -1 on cable --suggest # as the advice was: this says nothing to evaluate

@@ -52,6 +52,8 @@ int statfs(const char *path, struct statfs *ret)
 	return 0;
 }
 
+static const char *small; /* a mount of 16 KiB; NULL: there is none */
+
 int statvfs(const char *path, struct statvfs *ret)
 {
 	*ret = (struct statvfs){.f_bsize = 4096,
@@ -61,6 +63,8 @@ int statvfs(const char *path, struct statvfs *ret)
 				.f_files = files,
 				.f_ffree = files_free,
 				.f_favail = files_free};
+	if (small && streq(path, small))
+		ret->f_blocks = ret->f_bavail = 4;
 	if (is_unlimited && streq(path, "/dev/shm"))
 		ret->f_blocks = ret->f_bavail = ret->f_files = 0;
 	return 0;
@@ -178,6 +182,28 @@ static void t_files(void **state)
 	gpu_done(&w);
 }
 
+/* What is too small in all nobody can tidy up. */
+static void t_disk_too_small(void **state)
+{
+	char dir[] = "/tmp/t_limits.XXXXXX";
+	struct gpu_world w;
+	const struct finding *f;
+
+	(void)state;
+	assert_non_null(small = mkdtemp(dir));
+	make(&w);
+	setenv("TMPDIR", small, 1);
+	f = look(&w, "limits.disk", NULL);
+	unsetenv("TMPDIR");
+	assert_int_equal(f->status, ST_FAIL);
+	assert_string_equal(
+		f->fix.v[0],
+		arena_printf(f->a, "export TMPDIR=/tmp   # %s is too small in all", small));
+	small = NULL;
+	gpu_done(&w);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* "docker run --shm-size 0" gives it no limit: the memory's is its own. */
 static void t_shm_without_a_limit(void **state)
 {
@@ -273,13 +299,10 @@ static void t_numa_balancing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_memlock),
-		cmocka_unit_test(t_memlock_unused),
-		cmocka_unit_test(t_memlock_of_root),
-		cmocka_unit_test(t_files),
-		cmocka_unit_test(t_shm_without_a_limit),
-		cmocka_unit_test(t_clock),
-		cmocka_unit_test(t_numa_balancing),
+		cmocka_unit_test(t_memlock),	     cmocka_unit_test(t_memlock_unused),
+		cmocka_unit_test(t_memlock_of_root), cmocka_unit_test(t_files),
+		cmocka_unit_test(t_disk_too_small),  cmocka_unit_test(t_shm_without_a_limit),
+		cmocka_unit_test(t_clock),	     cmocka_unit_test(t_numa_balancing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
