@@ -65,16 +65,18 @@ static void enter(struct sink *s, enum block block)
 	t->block = block;
 }
 
-/* Writes words from column @at on, further lines indented by @hang. */
-static void wrapped(struct sink *s, const char *text, size_t at, size_t hang)
+/* Writes words from column @at on, to which @blanks lead, further lines indented by @hang. */
+static void wrapped(struct sink *s, const char *text, size_t at, size_t blanks, size_t hang)
 {
 	const struct term *t = &((struct table *)s->state)->term;
 
 	if (!t->is_tty || at + term_columns(text) <= t->width) {
-		fprintf(s->out, "%s\n", text);
+		fprintf(s->out, "%*s%s\n", (int)blanks, "", text);
 		return;
 	}
 	text = grid_wrapped(s->a, text, t->width > at ? t->width - at : 0, t->width - hang);
+	if (*text != '\n') /* else nothing follows on this row, which they may be too many for */
+		fprintf(s->out, "%*s", (int)blanks, "");
 	for (size_t n; n = strcspn(text, "\n"), text[n]; text += n + 1)
 		fprintf(s->out, "%.*s\n%*s", (int)n, text, (int)hang, "");
 	fprintf(s->out, "%s\n", text);
@@ -138,15 +140,17 @@ static bool is_hidden(const struct sink *s, const struct finding *f)
 	return s->opts->quiet;
 }
 
-/* Pads to a column that grows with what it meets, within reason. */
-static size_t put_padded(FILE *out, const char *text, size_t *width)
+/* In a column that grows with what it meets, within reason. How far it reaches; @ret_blanks: what
+ * is to follow up to there. */
+static size_t put_column(FILE *out, const char *text, size_t *width, size_t *ret_blanks)
 {
 	size_t w = term_columns(text);
 
 	if (w > *width && w <= GROW_W)
 		*width = w;
-	fprintf(out, "%s%*s", text, (int)((w < *width ? *width - w : 0) + GAP), "");
-	return (w > *width ? w : *width) + GAP;
+	fputs(text, out);
+	*ret_blanks = (w < *width ? *width - w : 0) + GAP;
+	return w + *ret_blanks;
 }
 
 /* A command may have several lines; none of them is wrapped: it will be copied. */
@@ -167,14 +171,16 @@ static void put_fix(struct sink *s, const char *fix)
 static void put_finding(struct sink *s, const struct finding *f)
 {
 	struct table *t = s->state;
-	size_t at = STATUS_W;
+	size_t at = STATUS_W, blanks;
 
 	enter(s, FINDINGS);
 	fprintf(s->out, "%s%s%s%*s", term_on(&t->term, styles[f->status]), status_name(f->status),
 		term_off(&t->term), (int)(STATUS_W - strlen(status_name(f->status))), "");
-	at += put_padded(s->out, f->check, &t->check_w);
-	at += put_padded(s->out, f->subject ? grid_shown(s->a, f->subject) : "-", &t->subject_w);
-	wrapped(s, message(s->a, f), at, at <= t->term.width / 2 ? at : STATUS_W);
+	at += put_column(s->out, f->check, &t->check_w, &blanks);
+	fprintf(s->out, "%*s", (int)blanks, "");
+	at += put_column(s->out, f->subject ? grid_shown(s->a, f->subject) : "-", &t->subject_w,
+			 &blanks);
+	wrapped(s, message(s->a, f), at, blanks, at <= t->term.width / 2 ? at : STATUS_W);
 	for (size_t i = 0; i < f->fix.n; i++)
 		put_fix(s, f->fix.v[i]);
 }
@@ -298,7 +304,7 @@ static void remark(struct sink *s, const char *text)
 		return;
 	}
 	fprintf(s->out, "%.*s", (int)hang, shown);
-	wrapped(s, shown + hang, hang, hang);
+	wrapped(s, shown + hang, hang, 0, hang);
 }
 
 static void answer(struct sink *s, const char *text, size_t n)
@@ -325,7 +331,7 @@ static void end(struct sink *s)
 	fprintf(s->out, "%s%s%s  ",
 		term_on(&t->term, streq(s->verdict, "warn") ? STYLE_YELLOW : color[(int)*word]),
 		word, term_off(&t->term));
-	wrapped(s, grid_shown(s->a, sink_summary(s)), strlen(word) + 2, strlen(word) + 2);
+	wrapped(s, grid_shown(s->a, sink_summary(s)), strlen(word) + 2, 0, strlen(word) + 2);
 }
 
 const struct renderer render_table = {

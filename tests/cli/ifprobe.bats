@@ -58,6 +58,10 @@ load ifprobe.sh
             run -1 grep -vxFf <(grep -oE '[0-9a-f.:]+/[0-9]+' shown) addresses
         done
     done
+    # the head of a finding whose words begin below it is no longer than it is
+    COLUMNS=40 TERM=dumb script -qec "'$BIN/ifprobe' --sysroot '$BATS_FILE_TMPDIR/$name'" /dev/null </dev/null | tr -d '\r' >shown
+    grep -E '^(pass|warn|info) +[a-z.]+ +[^ ]+$' shown
+    run ! grep ' $' shown
 }
 
 @test "hosts: where nobody answers there is no table of them" {
