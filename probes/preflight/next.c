@@ -21,10 +21,24 @@ static const char *ranks_each(const struct preflight *p)
 	return p->gpus > 1 ? arena_printf(p->a, " --np-per-host %u", p->gpus) : "";
 }
 
+/* They join once more: there is no other way to them. */
+static void tell_joined(struct preflight *p, const char *each)
+{
+	const char *wait =
+		p->usable.n > 2 ? arena_printf(p->a, " --wait %zu", p->usable.n - 1) : "";
+
+	report_remark(p->r,
+		      "Next, for your own job:  ddpsmoke --serve%s%s --emit torchrun   # says what "
+		      "to type on each host, interfaces too",
+		      wait, each);
+}
+
 void preflight_tell_next(struct preflight *p)
 {
 	const char *to, *each = ranks_each(p);
 
+	if (p->tells_next && p->crew && p->usable.n > 1)
+		tell_joined(p, each);
 	if (!p->tells_next || !p->given || p->hosts.n < 2 || strlen(p->given) > PREFLIGHT_NAMES)
 		return;
 	to = preflight_to(p, p->given);

@@ -59,7 +59,14 @@ static void t_lines(void **state)
 	      "Next, for your own job:  ddpsmoke --srun --emit srun   # says what to type here\n");
 	check((struct preflight){.given = "a,b"}, "");			 /* for a program */
 	check((struct preflight){.tells_next = true, .given = "a"}, ""); /* nothing is between */
-	check((struct preflight){.tells_next = true}, "");		 /* --serve */
+	check((struct preflight){.tells_next = true}, "");
+	check((struct preflight){.tells_next = true, .crew = (void *)many, .usable = {.n = 2}},
+	      "Next, for your own job:  ddpsmoke --serve --emit torchrun   #");
+	check(
+		(struct preflight){
+			.tells_next = true, .crew = (void *)many, .usable = {.n = 3}, .gpus = 2},
+		"Next, for your own job:  ddpsmoke --serve --wait 2 --np-per-host 2 --emit "
+		"torchrun   #");
 	for (int i = 0; end < many + PREFLIGHT_NAMES; i++)
 		end += snprintf(end, sizeof(many) - (size_t)(end - many), ",h%d", i);
 	check((struct preflight){.tells_next = true, .given = many}, "");
