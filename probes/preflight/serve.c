@@ -3,7 +3,33 @@
 #include "lib/cluster/launch.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+#include "lib/report/typed.h"
 #include "probes/preflight/crew.h"
+
+enum { PATIENCE_S = 5 };
+
+/* Who knocks hears nothing of it, and waits; here the rule can be read, before anybody does. */
+static void warn_of_firewall(struct arena *a)
+{
+	static const char *const args[] = {"--json", "--deadline=2s", NULL};
+	AUTO(part_done) struct part got;
+	const cJSON *f;
+
+	part_run("portcheck", args, PATIENCE_S * NS_PER_S, NULL, a, &got);
+	cJSON_ArrayForEach (f, json_get(got.doc, "findings")) {
+		str_list fixes = {0};
+
+		if (!streq(json_text(f, "check"), "local.firewall") ||
+		    !streq(json_text(f, "status"), status_name(ST_WARN)))
+			continue;
+		log_warn("%s", json_text(f, "message"));
+		fix_from_json(f, a, &fixes);
+		for (size_t i = 0; i < fixes.n; i++)
+			log_hint("%s", fixes.v[i]);
+	}
+}
 
 bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code,
 	       struct serve_missing *ret, struct err *e)
@@ -19,6 +45,7 @@ bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code,
 				      .raw = true};
 	struct launch_result r;
 
+	warn_of_firewall(a);
 	if (launch_run(&o, a, &r, e) || (!r.failure && !r.nranks && interrupt_err(e)))
 		return false;
 	*ret_code = r.code;
