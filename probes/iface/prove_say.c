@@ -5,6 +5,7 @@
 #include "lib/core/units.h"
 #include "lib/host/nat.h"
 #include "lib/host/straight.h"
+#include "probes/rules/names.h"
 
 #include <string.h>
 
@@ -139,10 +140,45 @@ static void say_routed(const struct proof *p, size_t peer, struct text *said, st
 	}
 }
 
+/* "fe80::7%eth0" may answer, and portcheck says so; but what it is called here, NCCL and Gloo tell
+ * other hosts, where that interface has another number. NULL: there is no such address. */
+static const struct iface_addr *linklocal6_for(const struct proof *p, size_t peer)
+{
+	const addr_list *to = &p->peers[peer].addrs;
+	const struct iface *i;
+
+	if (p->nusable || !to->n || to->v[0].sa.sa_family != AF_INET6 ||
+	    addr_class(&to->v[0]) != ADDR_LINKLOCAL)
+		return NULL;
+	i = inventory_by_index(p->in->inv, (int)to->v[0].v6.sin6_scope_id);
+	for (const struct iface_addr *x = i ? i->addrs : NULL; x; x = x->next)
+		if (x->addr.sa.sa_family == AF_INET6 && addr_class(&x->addr) == ADDR_LINKLOCAL)
+			return x;
+	return NULL;
+}
+
+static void say_linklocal(const struct proof *p, const struct iface_addr *x, struct finding *f)
+{
+	finding_set(
+		f, ST_FAIL,
+		"is link-local, as is all that %s has: NCCL and Gloo cannot tell others such an "
+		"address",
+		x->iface->name);
+	finding_expect(f, "addresses of one network at both ends");
+	names_advise_linklocal(p->in->inv, x, f);
+}
+
 static void say_unreached(struct proof *p, struct report *r, size_t peer)
 {
+	const struct iface_addr *linklocal = linklocal6_for(p, peer);
 	struct finding *f = report_find(r, "peer.reach", p->peers[peer].given);
 	struct text t;
+
+	if (linklocal) {
+		say_linklocal(p, linklocal, f);
+		report_add(r, f);
+		return;
+	}
 
 	if (proof_cut_short(p, peer)) {
 		finding_set(f, ST_SKIP, "was not tried to its end");

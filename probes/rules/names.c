@@ -201,11 +201,12 @@ void names_advise_linklocal(const struct inventory *inv, const struct iface_addr
 		finding_fix(f, "sudo ip addr del %s/%u dev %s", addr_print(&plain, &t), x->prefix,
 			    nic);
 	else
-		finding_fix(f,
-			    "sudo ip addr add %s dev %s   # here; on the next host %s; or start its "
-			    "DHCP client",
-			    v6 ? "fd00:a::1/64" : "192.168.77.1/24", nic,
-			    v6 ? "fd00:a::2/64" : "192.168.77.2/24");
+		finding_fix(
+			f,
+			"sudo ip addr add %s dev %s   # here; on the next host %s; or start its "
+			"DHCP client",
+			v6 ? "fd00:a::1/64" : "192.168.77.1/24", nic,
+			v6 ? "fd00:a::2/64" : "192.168.77.2/24");
 }
 
 bool names_mend_linklocal(const struct rules_input *in, const struct iface_addr *x,

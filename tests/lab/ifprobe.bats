@@ -181,6 +181,11 @@ load ifprobe.sh
     [ "$(found predict.peer)" = "10.77.0.2 fail" ]
 }
 
+@test "an IPv6 link-local peer: no program can tell others such an address, and what to give both ends" {
+    run -1 --separate-stderr lab 1 'ip addr flush dev eth0; sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0; ip addr add fe80::7/64 dev eth0 nodad 2>/dev/null; ifprobe --suggest --peer fe80::9%eth0'
+    [[ $stderr == *"peer.reach fe80::9%eth0: is link-local, as is all that eth0 has: NCCL and Gloo cannot tell others such an address"*"ip addr add fd00:a::1/64 dev eth0   # here; on the next host fd00:a::2/64"* ]]
+}
+
 @test "bare with peers: their answers, and what was covered" {
     run -0 --separate-stderr lab 2 'ifprobe --peer node1'
     [[ $output == *"peer.reach"*node1*"answers through eth0"* ]]

@@ -111,12 +111,8 @@ static void says_why_there_was_no_answer(void **state UNUSED)
 		{"echo cannot execute: Exec format error >&2; exit 126", "Exec format error"},
 		{"echo ssh: connect to host node1 port 22: Connection refused >&2; exit 255",
 		 "connection refused; start sshd"},
-		{"echo root@node1: Permission denied \\(publickey,password\\). >&2; exit 255",
-		 "our key for the user root; ssh-add the one that has a passphrase; else give it "
-		 "one with ssh-copy-id"},
 		{"echo ubuntu@node1: Permission denied \\(publickey\\). >&2; exit 255",
-		 "our key for the user ubuntu; ssh-add the one that has a passphrase; or is that "
-		 "the wrong user? USER@node1 names another"},
+		 "is that the wrong user? USER@node1 names another"},
 		{"echo Host key verification failed. >&2; exit 255", "not known here"},
 		{"echo @ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! >&2; "
 		 "echo Host key verification failed. >&2; exit 255",
