@@ -155,6 +155,8 @@ static void check_sudo(const char *id, const char *line)
 			fail_msg("%s: without sudo: %s", id, line);
 	if (strstr(typed, "> /etc/"))
 		fail_msg("%s: the shell that opens that file is not root's: %s", id, line);
+	if (strstr(typed, "tee -a /etc/hosts") && strstr(typed, "ADDRESS"))
+		fail_msg("%s: typed as it stands it writes a word for an address: %s", id, line);
 }
 
 static void what_root_types_begins_with_sudo(void **state UNUSED)
