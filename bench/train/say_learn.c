@@ -188,6 +188,14 @@ static int fewest_values(const struct run *x)
 	return side * side * x->o->batch;
 }
 
+/* Of four one rank's loss rose with every second seed, and that of two with none. */
+static bool sees_too_little(const struct run *x)
+{
+	int values = fewest_values(x);
+
+	return values < VALUES_TO_NORM || (values == VALUES_TO_NORM && x->w->size == 1);
+}
+
 /* Why nobody can tell whether it fell; NULL: one can. */
 static const char *why_unjudged(const struct run *x)
 {
@@ -197,12 +205,14 @@ static const char *why_unjudged(const struct run *x)
 	if (n < STEPS_TO_FALL)
 		return arena_printf(report_arena(x->r), "%zu step%s too few to see the loss fall",
 				    n, n == 1 ? " is" : "s are");
-	if (x->o->model->graph && fewest_values(x) < VALUES_TO_NORM)
+	if (x->o->model->graph && sees_too_little(x))
 		return arena_printf(report_arena(x->r),
 				    "not judged: with --side %d and --batch %d the last batch "
-				    "norms see %d value%s each, of which nobody learns",
+				    "norms see %d value%s each, of which %s learns",
 				    x->o->model->side, x->o->batch, fewest_values(x),
-				    fewest_values(x) == 1 ? "" : "s");
+				    fewest_values(x) == 1 ? "" : "s",
+				    fewest_values(x) < VALUES_TO_NORM ? "nobody"
+								      : "one rank alone hardly");
 	if (say_bad_rank(x) >= 0 || say_lost_ranks(x, &lost)) /* smaller steps would not help */
 		return "not judged: it has what is no finite number in it";
 	return NULL;
