@@ -118,6 +118,7 @@ static int find_ranks(struct app *app, struct config *c, struct err *e)
 	if (count_gpus(app, c, e) || ask_where(&in, &app->arena, &q->job, e))
 		return -1;
 	q->job.launch.env = q->replay_env;
+	again_where(&c->where, &c->role, &app->arena, &q->job.story.again);
 	return 0;
 }
 
@@ -177,6 +178,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (q->analyze.n && !q->replay.n)
 		return asked_alone(q, &c->usual, &c->where, &app->arena, e);
 	q->budget_ns = app->common.budget_ns;
+	again_words(q, &app->arena, &q->job.story.again);
 	if (asked_check(q, &c->usual, &app->arena, e) || find_ranks(app, c, e))
 		return -1;
 	if (!reports(&c->role))

@@ -126,7 +126,7 @@ static void judge_slow(const struct story *s, const struct traffic_kind *k,
 		"of the %zu like it",
 		slow->ranks[0], slow->ranks[slow->n - 1], s->ranks.v[slow->ranks[0]].host,
 		now->us / now->least_us, k->as, k->groups.n);
-	finding_fix(f, "ncclbench --hosts ... --find-slow");
+	again_fix(f, &s->o->again, "--find-slow", NULL);
 	verdict_add(s->r, f);
 }
 

@@ -159,6 +159,7 @@ void burnin_row(struct story *s, const cJSON *event)
 		b->wrong_row = b->rows;
 		b->wrong_s = b->latest_s;
 	}
+	story_note_wrong(s, &row);
 	sweep_totals_add(&s->totals, &row);
 	course = course_of(s, &c);
 	course_add(course, s->a, &row, b->latest_s);

@@ -223,8 +223,7 @@ static void where_to_look(const struct story *s, struct finding *f)
 		return;
 	finding_fix(f, "ip -s -s link; rdma statistic show  # on each host, twice: do errors of a "
 		       "port grow (the cable)?");
-	finding_fix(f, "ncclbench --find-slow  # with the same --hosts, while it is slow: the "
-		       "node, or a link");
+	again_fix(f, &s->o->again, "--find-slow", "while it is slow: the node, or a link");
 }
 
 static void say_sunk(const struct story *s, struct finding *f, const struct drifts *d)

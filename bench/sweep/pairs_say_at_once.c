@@ -2,6 +2,7 @@
  */
 #include "bench/sweep/pairs_say.h"
 #include "lib/cluster/hostlist.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static const char *groups_text(const struct story *s, const char *between)
 	for (int k = 0; k < g->groups; k++)
 		text_addf(&t, "%s%s",
 			  !k		      ? ""
-			  : k + 1 < g->groups ? ", "
+			  : k + 1 < g->groups ? (*between == ',' ? "," : ", ")
 					      : between,
 			  group_name(s, k));
 	return t.s;
@@ -71,9 +72,9 @@ static void fix_shared(const struct story *s, struct finding *f)
 	}
 	if (s->at_once.groups.n)
 		finding_fix(f,
-			    "ncclbench --hosts %s ...  # ranks of one group next to each other: "
-			    "rings cross once each way",
-			    groups_text(s, ","));
+			    "%s   # ranks of one group next to each other: rings cross once each "
+			    "way",
+			    typed_for(f->a, "ncclbench", NULL, groups_text(s, ",")));
 	if (cloud)
 		finding_fix(f, "- start them in one placement group (EC2: strategy cluster; "
 			       "elsewhere: compact placement)");

@@ -81,10 +81,10 @@ bool doubts_apart(const struct matrix *m)
 }
 
 /* Nothing to be repaired: a look at what else runs, and another try. */
-static void fix_doubt(struct finding *f)
+static void fix_doubt(const struct matrix *m, struct finding *f)
 {
 	finding_fix(f, "uptime; top -b -n 1  # on each host: what else runs there?");
-	finding_fix(f, "ncclbench --hosts ... --find-slow  # again, when it does not");
+	again_fix(f, &m->s->o->again, "--find-slow", "again, when it does not");
 }
 
 /*
@@ -101,7 +101,7 @@ static void say_hindered(const struct matrix *m, double share)
 		    matrix_over(m), share * 100);
 	finding_value(f, matrix_median(m), "GB/s");
 	finding_expect(f, "< %.0f %% of the time", HINDERED_SHARE * 100);
-	fix_doubt(f);
+	fix_doubt(m, f);
 	verdict_add(m->s->r, f);
 }
 
@@ -118,7 +118,7 @@ static void say_doubt(const struct matrix *m, const struct slow_verdict *v)
 		    a, b ? " to " : "", b ? b : "", v->is, matrix_over(m), v->others);
 	finding_value(f, v->is, "GB/s");
 	finding_expect(f, ">= %.3f GB/s", v->others * SLOW_SHARE);
-	fix_doubt(f);
+	fix_doubt(m, f);
 	verdict_add(m->s->r, f);
 }
 

@@ -94,7 +94,7 @@ void verdict_resent(const struct story *s)
 	finding_value(f, share_of(x) * 100, "%");
 	finding_expect(f, "<= %g %% sent again", LOSSY_SHARE * 100);
 	if (story_hosts(s) > 2)
-		finding_fix(f, "ncclbench --find-slow  # with the same --hosts: whose they are");
+		again_fix(f, &s->o->again, "--find-slow", "whose they are");
 	finding_fix(f, "%s   # on %s and %s", RESENT_LOOK, from->host, to->host);
 	verdict_add(s->r, f);
 }

@@ -8,6 +8,7 @@
 #include "bench/plugin/counters.h"
 #include "bench/ranks/hosts.h"
 #include "bench/replay/replay.h"
+#include "bench/sweep/again.h"
 #include "bench/sweep/at_once.h"
 #include "bench/sweep/blame.h"
 #include "bench/sweep/burnin.h"
@@ -79,6 +80,7 @@ struct story_opts {
 	double least_average;	      /* GB/s: NCCL_TESTS_MIN_BW; 0: nobody asks */
 	const struct traffic *replay; /* what is done again; NULL: --replay was not asked for */
 	const char *groups;	      /* --groups; NULL: all ranks are one */
+	struct again again;	      /* what is typed to go on with these ranks */
 };
 
 struct story {
@@ -104,6 +106,7 @@ struct story {
 	LIST(struct story_row) rows; /* of -N 0 the best of each case, unless all are asked for */
 	struct sweep_totals totals;
 	double *waited, waited_of_s; /* for each rank in rows that were not kept; NULL: none */
+	struct coll_case wrong;	     /* the first that had wrong elements; coll NULL: none */
 	bool timed_out;		     /* what takes longer was left out, */
 	uint64_t fewer_from;	     /* and from this size on measured less often; 0: nothing was */
 	LIST(int) units;	     /* of pairs: their ranks */
@@ -140,6 +143,7 @@ bool story_are_together(const struct story *s, size_t a, size_t b); /* two ranks
 
 /* --- story_rows.c --- */
 void story_row_event(struct story *s, const cJSON *event);
+void story_note_wrong(struct story *s, const struct sweep_row *row); /* keeps the first */
 
 /* --- story_at_once.c --- */
 void story_at_once_event(struct story *s, const cJSON *event);

@@ -6,8 +6,15 @@
 
 #include <math.h>
 
+void story_note_wrong(struct story *s, const struct sweep_row *row)
+{
+	if (!s->wrong.coll && (row->out.wrong > 0 || row->in.wrong > 0))
+		s->wrong = *row->c;
+}
+
 static void show(struct story *s, const struct sweep_row *row)
 {
+	story_note_wrong(s, row);
 	sweep_totals_add(&s->totals, row);
 	if (s->groups.g.n)
 		groups_book_add(&s->groups.book, row);

@@ -89,8 +89,7 @@ static void name(const struct story *s, struct finding *f, size_t p, double shar
 	if (resent_at(s, p)) /* it is not its processor, then */
 		return finding_fix(f, "%s   # on %s", RESENT_LOOK, r->host);
 	if (fellows + 1 < s->ranks.n)
-		finding_fix(f,
-			    "ncclbench --find-slow  # with the same --hosts: the node, or a link");
+		again_fix(f, &s->o->again, "--find-slow", "the node, or a link");
 	finding_fix(f, "ps -o pid,psr,pcpu,stat,args -p %d; top -b -n 1 | head -n 20  # on %s",
 		    r->pid, r->host);
 }

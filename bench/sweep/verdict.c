@@ -25,6 +25,18 @@ void verdict_add(struct report *r, struct finding *f)
 	report_add(r, f);
 }
 
+/* " (uint8 min)"; "": none was. */
+static const char *which_wrong(const struct story *s)
+{
+	const struct coll_case *c = &s->wrong;
+
+	if (!c->coll)
+		return "";
+	return arena_printf(s->a, " (%s%s%s%s)", s->totals.bad > 1 ? "first " : "",
+			    dtype_name(c->type), c->coll->reduces ? " " : "",
+			    c->coll->reduces ? redop_name(c->op) : "");
+}
+
 static void judge_data(const struct story *s)
 {
 	struct finding *f = report_find(s->r, "coll.data", s->sweep.coll->name);
@@ -35,16 +47,15 @@ static void judge_data(const struct story *s)
 	if (!s->sweep.check)
 		finding_set(f, ST_SKIP, "no result was verified (-c 0)");
 	else if (sum->bad)
-		finding_set(f, ST_FAIL, "%zu of %zu results had wrong elements%s%s",
-			    (size_t)sum->bad, results, when ? ": " : "", when ?: "");
+		finding_set(f, ST_FAIL, "%zu of %zu results had wrong elements%s%s%s",
+			    (size_t)sum->bad, results, which_wrong(s), when ? ": " : "",
+			    when ?: "");
 	else
 		finding_set(f, ST_PASS, "%zu result%s verified, none wrong", results,
 			    results == 1 ? "" : "s");
-	if (sum->bad)
-		finding_fix(f,
-			    "ncclbench --coll %s -b %zu -e %zu -c 10  # on fewer hosts, to "
-			    "find the one",
-			    s->sweep.coll->name, (size_t)s->sweep.min, (size_t)s->sweep.max);
+	if (s->wrong.coll)
+		again_case(f, &s->o->again, &s->wrong,
+			   story_hosts(s) > 1 ? "then on fewer hosts, to find the one" : NULL);
 	finding_expect(f, "no wrong element");
 	verdict_add(s->r, f);
 }
@@ -72,7 +83,7 @@ static void judge_empty(const struct story *s)
 
 	finding_set(f, ST_ERROR, "all messages were empty: nothing was carried or compared");
 	finding_expect(f, "an element for each rank, at least");
-	finding_fix(f, "ncclbench --coll %s -b 1M -e 64M", s->sweep.coll->name);
+	again_sizes(f, &s->o->again, "-b 1M -e 64M", NULL);
 	verdict_add(s->r, f);
 }
 

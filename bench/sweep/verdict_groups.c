@@ -2,6 +2,7 @@
 #include "bench/sweep/slow.h"
 #include "bench/sweep/table.h"
 #include "bench/sweep/verdict.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
@@ -175,9 +176,10 @@ static void look_at(const struct view *v, struct finding *f, int i)
 			    "beside the GPUs of these ranks",
 			    hosts_text(v, i, ", "));
 	else if (hosts.n > 1 && hosts.n <= HOSTS_MAX)
-		finding_fix(f, "ncclbench --hosts %s --find-slow", hosts_text(v, i, ","));
+		finding_fix(f, "%s --find-slow",
+			    typed_for(f->a, "ncclbench", NULL, hosts_text(v, i, ",")));
 	else if (hosts.n > 1)
-		finding_fix(f, "ncclbench --hosts ... --find-slow   # of this group");
+		finding_fix(f, "- ncclbench --find-slow, with --hosts of this group");
 	else if (gpu)
 		finding_fix(f, "nvidia-smi topo -m; nvidia-smi nvlink -s   # on %s", hosts.v[0]);
 	else

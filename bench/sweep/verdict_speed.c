@@ -81,8 +81,8 @@ void verdict_average(const struct story *s)
 	finding_value(f, story_average(s), "GB/s");
 	finding_expect(f, ">= %g GB/s, a tenth less than it says", story_least_average(s));
 	if (f->status == ST_FAIL)
-		finding_fix(f, "ncclbench -b 64M -e 1G  # small sizes lower the average: how fast "
-			       "are large ones?");
+		again_sizes(f, &s->o->again, "-b 64M -e 1G",
+			    "small sizes lower the average: how fast are large ones?");
 	verdict_add(s->r, f);
 }
 
@@ -172,11 +172,9 @@ static void fix_slow_two(const struct story *s, struct finding *f)
 	bool apart = story_hosts(s) > 1;
 
 	if (largest_of(s) < LARGE)
-		finding_fix(f, "ncclbench -b 64M -e 1G  # %slarger sizes reach more",
-			    apart ? "with the same --hosts: " : "");
+		again_sizes(f, &s->o->again, "-b 64M -e 1G", "larger sizes reach more");
 	else if (apart)
-		finding_fix(f, "ncclbench --pairs  # with the same --hosts: each direction by "
-			       "itself, and what is lost");
+		again_fix(f, &s->o->again, "--pairs", "each direction by itself, and what is lost");
 	else
 		finding_fix(f, gpu_of(s) ? "nvidia-smi topo -m  # what joins the two"
 					 : "uptime; top -b -n 1  # what else runs here?");
@@ -187,15 +185,15 @@ static void fix_slow(const struct story *s, struct finding *f)
 	if ((f->status != ST_FAIL && f->status != ST_WARN) || f->fix.n)
 		return;
 	if (s->groups.g.n)
-		finding_fix(f, "ncclbench -b 64M -e 1G  # of all ranks together, without --groups");
+		again_fix(f, &s->o->again, "-b 64M -e 1G",
+			  "of all ranks together, without --groups");
 	else if (s->ranks.n <= 2)
 		fix_slow_two(s, f);
 	else if (story_hosts(s) < AT_ONCE_HOSTS)
-		finding_fix(f,
-			    "ncclbench --find-slow  # with the same --hosts: which node or link");
+		again_fix(f, &s->o->again, "--find-slow", "which node or link");
 	else
-		finding_fix(f, "ncclbench --find-slow --together  # with the same --hosts: which "
-			       "node or link, or what all of them share");
+		again_fix(f, &s->o->again, "--find-slow --together",
+			  "which node or link, or what all of them share");
 }
 
 static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
@@ -316,11 +314,9 @@ static void say_no_answer(const struct story *s, struct finding *f, const struct
 		finding_expect(f, "a bus bandwidth that can be derived");
 	}
 	if (carries_nothing(s) && !s->groups.g.n)
-		finding_fix(f, "ncclbench --hosts a,b  # or --np 2, on one host");
+		finding_fix(f, "ncclbench --hosts HOSTS  # or --np 2, on one host");
 	else if (carries_nothing(s))
-		finding_fix(
-			f,
-			"ncclbench --groups 'div 2'  # with the same --hosts: two ranks in each");
+		again_fix(f, &s->o->again, "--groups 'div 2'", "two ranks in each");
 }
 
 void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)

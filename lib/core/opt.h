@@ -133,6 +133,12 @@ int opt_check_needs(const struct opt_need *v, size_t n, struct err *e) MUST_CHEC
 const char *opt_given(const struct opt_table *t, const void *usual, const char *const *names,
 		      bool among, struct arena *a);
 
+/* As they are typed once more, with a blank before each: those of @names (NULL-terminated) that
+ * make the struct of @t another than @usual, in the order of the table; "": none. What an
+ * environment variable said is among them. */
+const char *opt_typed(const struct opt_table *t, const void *usual, const char *const *names,
+		      struct arena *a);
+
 /* Renderings of one command: what --help and --generate answer. */
 struct text;
 void opt_help(const struct opt_usage *u, unsigned width, struct text *out);

@@ -187,15 +187,15 @@ one_thing() {
         bench --np 1 --coll $coll -b 1M -e 1M -n 2 --expect 2 --json
         [ "$status" -eq 3 ]
         jq -e '.findings[] | select(.check == "coll.bandwidth") | .status == "error" and (has("value") | not) and
-            (.message | contains("one rank")) and (.fix[0] | test("--hosts a,b .*--np 2"))' <<<"$output"
+            (.message | contains("one rank")) and (.fix[0] | test("--hosts HOSTS .*--np 2"))' <<<"$output"
     done
     bench --np 1 -b 1M -e 1M -n 2
     [[ $status == 0 && $output == *"INFO coll.bandwidth: "*"not judged: one rank"* ]]
 }
 
 @test "two ranks that are slow are advised what was not done yet" {
-    bench --np 2 -b 1M -e 1M -n 1 --expect 10000
-    [[ $stderr == *"-> ncclbench -b 64M -e 1G  # larger sizes reach more"* ]]
+    bench --np 2 -b 1M -e 1M -n 1 --coll broadcast -d half -r 1 --expect 10000
+    [[ $stderr == *"-> ncclbench --np 2 -b 64M -e 1G --coll broadcast -d half -r 1 --expect 10000  # larger sizes reach more"* ]]
     bench --np 2 -b 64M -e 64M -n 1 -w 0 -c 0 --expect 10000
     [[ $status == 1 && $stderr == *"-> uptime; top -b -n 1 "* && $stderr != *"-e 1G"* ]]
 }
@@ -310,4 +310,12 @@ one_thing() {
         sleep 0.05
     done
     false
+}
+
+@test "--find-slow of nothing but this host's two ranks is no answer: exit 3; of --np it is" {
+    bench --find-slow
+    [ "$status" -eq 3 ]
+    [[ $output == *"# ERROR pair.hosts: both ranks are on this host"* ]]
+    bench --find-slow --np 2
+    [[ $status -lt 2 && $output != *pair.hosts* ]]
 }

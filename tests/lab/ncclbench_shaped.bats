@@ -22,8 +22,8 @@ setup_file() { nodes_up 2; }
     local bench=("$BIN/ncclbench" --hosts 'node[0-1]' --rsh "$LAB rsh $LAB_NAME" -b 1M -e 1M -n 3)
     run -1 --separate-stderr on 0 "${bench[@]}" --expect 0.0125
     [[ $output =~ "# FAIL coll.bandwidth: bus bandwidth 0.0"[01][0-9][0-9]?" GB/s at 1 MiB, expected 0.0125" ]]
-    [[ $stderr == *"ncclbench -b 64M -e 1G  # with the same --hosts: larger sizes reach more"* ]]
+    [[ $stderr == *"ncclbench --rsh '$LAB rsh $LAB_NAME' --hosts 'node[0-1]' -b 64M -e 1G --expect 0.0125  # larger sizes reach more"* ]]
     for n in 0 1; do on "$n" tc qdisc del dev eth0 root; done
     run -1 --separate-stderr on 0 "${bench[@]}" -b 64M -e 64M -n 1 -w 0 -c 0 --expect 1000
-    [[ $stderr == *"ncclbench --pairs  # with the same --hosts: each direction"* ]]
+    [[ $stderr == *"ncclbench --rsh '$LAB rsh $LAB_NAME' --hosts 'node[0-1]' --pairs  # each direction"* ]]
 }

@@ -313,6 +313,35 @@ static void a_list_of_hosts_is_one_word(void **state UNUSED)
 	assert_int_equal(late.rc, OPT_RUN);
 }
 
+static void types_again_what_was_given(void **state UNUSED)
+{
+	static const char *const names[] = {"flag",  "other", "count", "size", "wait",
+					    "ratio", "text",  "how",   "item", NULL};
+	static const struct {
+		const char *line, *want;
+	} rows[] = {
+		{"", ""},
+		{"-c 7", ""}, /* which is the usual one */
+		{"--flag -c9 --size=1000 --wait 90", " -f -c 9 -s 1000 --wait 90s"},
+		{"-s 64M --wait 1500ms --ratio .25", " -s 64M --wait 1500ms --ratio 0.25"},
+		{"--text it's --how -i a|b --item c",
+		 " -t 'it'\\''s' --how computed -i 'a|b' -i c"},
+		{"--text=", ""},
+		{"--json -s 0", ""}, /* another table's; and none */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct config usual = {.count = 7, .text = ""};
+		AUTO(outcome_done) struct outcome o;
+		struct opt_table t = {own_rows, ARRAY_LEN(own_rows), &o.cfg};
+
+		parse(&o, NULL, rows[i].line);
+		assert_int_equal(o.rc, OPT_RUN);
+		o.cfg.text = o.cfg.text ?: "";
+		assert_string_equal(opt_typed(&t, &usual, names, &o.a), rows[i].want);
+	}
+}
+
 static void finds_the_nearest_name(void **state UNUSED)
 {
 	static const char *const names[] = {
@@ -365,6 +394,7 @@ int main(void)
 		cmocka_unit_test(asks_the_environment),
 		cmocka_unit_test(answers_by_itself),
 		cmocka_unit_test(a_list_of_hosts_is_one_word),
+		cmocka_unit_test(types_again_what_was_given),
 		cmocka_unit_test(finds_the_nearest_name),
 	};
 
