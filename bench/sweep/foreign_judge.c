@@ -68,7 +68,7 @@ static void next_step(const struct foreign *f, double rate, struct finding *x)
 	if (is_few(f, rate))
 		finding_fix(x, "- several streams at once: iperf3 -P 8, of 3.16 or later (before, "
 			       "they are one processor's work)");
-	finding_fix(x, "ncclbench --hosts A,B --pairs  # the link between them, both ways");
+	finding_fix(x, "ncclbench --hosts HOSTS --pairs  # the link between them, both ways");
 	if (f->by == BY_PERFTEST)
 		finding_fix(x, "ifprobe  # the card's speed, MTU and PCIe link, on each host");
 }

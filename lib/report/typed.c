@@ -4,6 +4,8 @@
 #include "lib/report/json.h"
 #include "lib/report/line.h"
 
+#include <ctype.h>
+
 /* Who is root types it without, who reads it of another host types it with it. */
 static const char *without_sudo(const char *s) { return s + (starts_with(s, "sudo ") ? 5 : 0); }
 
@@ -15,6 +17,85 @@ static size_t command_length(const char *s)
 		end--;
 	return (size_t)(end - s);
 }
+
+/* --- what is not whole ----------------------------------------------------------------------- */
+
+/* Of programs and files: columns, levels, chains, signals, and what is asked of nvidia-smi. */
+static const char *const literal[] = {
+	"ACCEPT",  "ALIVE",	  "CLOCK",   "COLL",	  "CORE",	 "CPU",	       "DEBUG",
+	"DEFAULT", "DETAIL",	  "DOCKER",  "DROP",	  "ECC",	 "ERROR",      "FORWARD",
+	"FSTYPE",  "GLIBCXX",	  "GNU",     "IB",	  "INFO",	 "INIT",       "INPUT",
+	"KILL",	   "LOC",	  "MEMORY",  "NCCL",	  "NODELAY",	 "NONE",       "NOTRACK",
+	"NVRM",	   "OFF",	  "ON",	     "OUTPUT",	  "PERFORMANCE", "PHB",	       "PIX",
+	"POWER",   "PREROUTING",  "PXB",     "PYTHON",	  "PYTHONHOME",	 "PYTHONPATH", "RANDOM",
+	"RANK",	   "REG",	  "REJECT",  "RETURN",	  "SIGBUS",	 "SIGFPE",     "SIGILL",
+	"SIGINT",  "SIGQUIT",	  "SIGTERM", "SOCKET",	  "SOURCE",	 "SYS",	       "TAINTS",
+	"TARGET",  "TEMPERATURE", "TRACE",   "TRANSPORT", "WARN"};
+
+static bool is_literal(const char *s, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_LEN(literal); i++)
+		if (strlen(literal[i]) == n && !memcmp(literal[i], s, n))
+			return true;
+	return false;
+}
+
+static bool is_of_word(char c) { return isalnum((unsigned char)c) || (c && strchr("_.+%-", c)); }
+
+/* A variable's name is the left side of what is set; a path may be in capitals. */
+static bool is_hole(const char *line, const char *word, size_t n)
+{
+	char before = word > line ? word[-1] : ' ';
+
+	if (n == 3 && !memcmp(word, "...", n))
+		return isspace((unsigned char)before) && !is_of_word(word[n]);
+	for (size_t i = 0; i < n; i++)
+		if (!isupper((unsigned char)word[i]) && (word[i] != '-' || !i || i + 1 == n) &&
+		    (word[i] != '0' || !i || word[i - 1] != '-')) /* ADDRESS-OF-RANK-0 */
+			return false;
+	if (n < 2 || word[n] == '=' || is_literal(word, n) || before == '$' ||
+	    (before == '{' && word - 1 > line && word[-2] == '$'))
+		return false;
+	return before != '/' || (word - 1 > line && word[-2] == '/');
+}
+
+static bool line_has_hole(const char *line, const char *end)
+{
+	bool within = false; /* "": what it has is filled in all the same */
+
+	for (const char *p = line; p < end;) {
+		const char *from = p;
+
+		if (*p == '"')
+			within = !within;
+		if (*p == '\\' || (*p == '\'' && !within)) {
+			p = line_skip_quoted(p);
+			continue;
+		}
+		while (p < end && is_of_word(*p))
+			p++;
+		if (p > from && is_hole(line, from, (size_t)(p - from)))
+			return true;
+		p += p == from;
+	}
+	return false;
+}
+
+bool fix_has_hole(const char *fix)
+{
+	if (!fix_is_typed(fix) || strstr(fix, "<<")) /* the lines of a file are nobody's words */
+		return false;
+	while (*fix) {
+		const char *remark = line_remark(fix), *end = fix + strcspn(fix, "\n");
+
+		if (line_has_hole(fix, remark < end ? remark : end))
+			return true;
+		fix = end + (*end == '\n');
+	}
+	return false;
+}
+
+/* --------------------------------------------------------------------------------------------- */
 
 static const char *place(const char *fix, const char *host)
 {
@@ -56,16 +137,22 @@ const char *fix_placed(struct arena *a, const char *fix, const char *place)
 	return arena_printf(a, "%s%s%s", fix, *line_remark(fix) ? "; " : "   # ", place);
 }
 
+static void number(cJSON *o, cJSON **list, const char *key, size_t i)
+{
+	*list = *list ?: json_array(o, key);
+	cJSON_AddItemToArray(*list, cJSON_CreateNumber((double)i));
+}
+
 void fix_json(cJSON *o, const str_list *fixes)
 {
-	cJSON *all = fixes->n ? json_array(o, "fix") : NULL, *words = NULL;
+	cJSON *all = fixes->n ? json_array(o, "fix") : NULL, *words = NULL, *holes = NULL;
 
 	for (size_t i = 0; i < fixes->n; i++) {
 		json_push_str(all, fix_text(fixes->v[i]));
-		if (fix_is_typed(fixes->v[i]))
-			continue;
-		words = words ?: json_array(o, "as_words");
-		cJSON_AddItemToArray(words, cJSON_CreateNumber((double)i));
+		if (!fix_is_typed(fixes->v[i]))
+			number(o, &words, "as_words", i);
+		else if (fix_has_hole(fixes->v[i]))
+			number(o, &holes, "has_hole", i);
 	}
 }
 

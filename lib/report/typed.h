@@ -13,8 +13,14 @@ bool fix_is_same(const char *x, const char *x_host, const char *y, const char *y
  * above them, for all: behind the last it would be for that one, and end no here-document. */
 const char *fix_placed(struct arena *a, const char *fix, const char *place);
 
-/* The texts as "fix" of @o, and in "as_words" the numbers of those that are words: 0 is the first;
- * neither where there are none. */
+/* Is it a command that is not whole yet? Words in CAPITALS (PEER, CLUSTER-SUBNET, of two letters at
+ * least) are for a person to fill in, and "..." is the rest of a command of his own; what is quoted
+ * with '' and what programs call so themselves (INFO, ACCEPT) is none. It is told like others, but
+ * never where one pastes. */
+bool fix_has_hole(const char *fix);
+
+/* The texts as "fix" of @o, in "as_words" the numbers of those that are words, and in "has_hole" of
+ * those that have one: 0 is the first; none of these where there are none. */
 void fix_json(cJSON *o, const str_list *fixes);
 /* Those of an object as fix_json() writes it, marked again; a document without as_words has
  * commands alone. */

@@ -60,13 +60,15 @@ void html_fixes(struct text *t, const cJSON *f, const char *one)
 	fix_from_json(f, t->a, &fixes);
 	for (size_t i = 0; i < fixes.n; i++) {
 		const char *fix = one ? tally_of_one(t->a, fixes.v[i], one, NULL) : fixes.v[i];
-		bool typed = fix_is_typed(fixes.v[i]); /* what is no command gets no button */
+		bool typed = fix_is_typed(fixes.v[i]);
+		bool whole = typed && !fix_has_hole(fixes.v[i]); /* else it gets no button */
 
 		text_add(t, typed ? "<div class=\"fix\"><pre>" : "<p>");
 		html_text(t, fix_text(fix));
-		text_add(t, typed ? "</pre><button class=\"js\" data-copy "
-				    "aria-label=\"Copy this command\">Copy</button></div>\n"
-				  : "</p>\n");
+		text_add(t, whole   ? "</pre><button class=\"js\" data-copy "
+				      "aria-label=\"Copy this command\">Copy</button></div>\n"
+			    : typed ? "</pre></div>\n"
+				    : "</p>\n");
 	}
 }
 

@@ -17,24 +17,13 @@ bool tally_is_guess(const struct finding *f)
 	       !strstr(f->message, " drops: ");
 }
 
-/* One that a person must fill. */
-static bool has_hole(const char *command)
-{
-	static const char *const holes[] = {"IFACE", "GROUP", "ADDRESS", "PREFIX"};
-
-	for (size_t i = 0; i < ARRAY_LEN(holes); i++)
-		if (strstr(command, holes[i]))
-			return true;
-	return false;
-}
-
-static bool is_vague(const struct finding *f) { return !f->fix.n || has_hole(f->fix.v[0]); }
+static bool is_vague(const struct finding *f) { return !f->fix.n || fix_has_hole(f->fix.v[0]); }
 
 /* Whoever has to be root for it changes that host; what a job has to set is not set by typing it.
  */
 const char *tally_on_all(const struct tally *t, const struct item *x, const char *fix)
 {
-	if (!t->way || x->hosts.n < 2 || !finding_wants_root(x->f, fix) || has_hole(fix) ||
+	if (!t->way || x->hosts.n < 2 || !finding_wants_root(x->f, fix) || fix_has_hole(fix) ||
 	    strstr(fix, " # "))
 		return NULL;
 	return on_each(t->a, t->way, &x->hosts, fix);

@@ -33,6 +33,39 @@ static void who_writes_it_says_which(void **state UNUSED)
 	}
 }
 
+static void capitals_are_filled_in(void **state UNUSED)
+{
+	static const struct {
+		const char *fix;
+		bool has;
+	} rows[] = {
+		{"srun --exclude=node2 ...", true},
+		{"docker run --gpus all ...   # again", true},
+		{"NCCL_DEBUG=INFO ... 2>&1 | ncclwhy", true},
+		{"eval \"$(ifprobe --suggest --peer PEER)\"   # pins it", true},
+		{"sudo ip link set DEV up", true},
+		{"sudo firewall-cmd --zone=trusted --add-source=CLUSTER-SUBNET", true},
+		{"export MASTER_ADDR=IP-ADDRESS-OF-RANK-0", true},
+		{"portcheck GPU-01", false},
+		{"export MASTER_ADDR=ADDRESS", true},
+		{"curl -sI https://REGISTRY/v2/", true},
+		{"portcheck HEAD:8265", true},
+		{"ls\nssh HOST true", true},
+		{"NCCL_DEBUG=INFO ncclbench --np 2 -N 3 2>&1 | ncclwhy", false},
+		{"unset NCCL_SOCKET_IFNAME NCCL_IB_HCA", false},
+		{"echo $HOME ${PATH} >/data/MODEL/x", false},
+		{"dmesg | grep -E 'Xid|AER ...|OOM'   # of HOST ...", false},
+		{"sudo iptables -I INPUT -s 10.0.0.0/8 -j ACCEPT", false},
+		{"ps -eo stat,pid; ls -lS ../x; ping -M do 10.0.0.2; LC_ALL=C ls", false},
+		{"cat >f <<'E'\nHOST ...\nE", false},
+		{"- drain HOST ...", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (fix_has_hole(rows[i].fix) != rows[i].has)
+			fail_msg("%s", rows[i].fix);
+}
+
 /* Of an error, and on the way to another process. */
 static void a_hint_keeps_its_kind(void **state UNUSED)
 {
@@ -83,13 +116,16 @@ static void json_says_which_are_words(void **state UNUSED)
 	finding_fix(f, "- replace %s", "it");
 	finding_fix(f, "ls");
 	finding_fix(f, "- ask");
+	finding_fix(f, "ssh HOST true");
 	finding_json(list, f, "n");
 	o = list->child;
 	assert_string_equal(json_get(o, "fix")->child->next->valuestring, "replace it");
 	assert_int_equal(cJSON_GetArraySize(json_get(o, "as_words")), 2);
 	assert_int_equal(json_get(o, "as_words")->child->valueint, 1);
+	assert_int_equal(cJSON_GetArraySize(json_get(o, "has_hole")), 1);
+	assert_int_equal(json_get(o, "has_hole")->child->valueint, 4);
 	envelope_finding(back, o);
-	assert_int_equal(back->fix.n, 4);
+	assert_int_equal(back->fix.n, 5);
 	for (size_t i = 0; i < f->fix.n; i++)
 		assert_string_equal(back->fix.v[i], f->fix.v[i]);
 	cJSON_Delete(list);
@@ -208,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_writes_it_says_which),
+		cmocka_unit_test(capitals_are_filled_in),
 		cmocka_unit_test(a_hint_keeps_its_kind),
 		cmocka_unit_test(json_says_which_are_words),
 		cmocka_unit_test(foreign_json_is_read),
