@@ -95,3 +95,11 @@ void arena_done(struct arena *a)
 	}
 	a->top = NULL;
 }
+
+bool list_has(const str_list *l, const char *s)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (streq(l->v[i], s))
+			return true;
+	return false;
+}

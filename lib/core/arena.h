@@ -48,5 +48,6 @@ void arena_done(struct arena *a);
 
 /* The list every option and parser of names uses. */
 typedef LIST(const char *) str_list;
+bool list_has(const str_list *l, const char *s);
 
 #endif

@@ -28,14 +28,6 @@ size_t answers_count(const struct answers *a)
 	return n;
 }
 
-bool list_has(const str_list *l, const char *s)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (streq(l->v[i], s))
-			return true;
-	return false;
-}
-
 /* Our own file first: on a shared file system that is the same version. */
 static const char run_there[] =
 	"if [ -x \"$0\" ]; then exec \"$0\" \"$@\"; fi; exec \"${0##*/}\" \"$@\"";

@@ -47,7 +47,6 @@ struct answers {
 };
 void answers_done(struct answers *a);
 size_t answers_count(const struct answers *a); /* hosts that gave one */
-bool list_has(const str_list *l, const char *s);
 
 /*
  * Runs `COMMAND ARGS --json` on every host, at most 32 at a time. A host that

@@ -1,4 +1,5 @@
 /* Two machines with one address. */
+#include "lib/cluster/on_each.h"
 #include "lib/host/nat.h"
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
@@ -107,6 +108,16 @@ static void advise_meeting(struct preflight *p, struct finding *f, const struct 
 		finding_fix(f, NAT_NETWORK_FIX);
 }
 
+/* The others remember whom they found at it. */
+static void advise_forgetting(struct preflight *p, struct finding *f, const char *address)
+{
+	const char *line = arena_printf(p->a, "sudo ip neigh flush to %s", address);
+	const char *all = p->t.way ? on_each(p->a, p->t.way, &p->hosts, line) : NULL;
+
+	finding_fix(f, "%s   # %s: they remember it", all ?: line,
+		    all ? "from here, then: of all hosts" : "on all other hosts, then");
+}
+
 static void advise_shared(struct preflight *p, struct finding *f, const struct shared *s)
 {
 	if (!s->odd->chosen)
@@ -120,10 +131,7 @@ static void advise_shared(struct preflight *p, struct finding *f, const struct s
 	if (s->nobodys)
 		advise_meeting(p, f, s);
 	else
-		finding_fix(f,
-			    "sudo ip neigh flush to %s   # then on all other hosts: they remember "
-			    "it",
-			    s->odd->address);
+		advise_forgetting(p, f, s->odd->address);
 }
 
 static void tell_shared(struct preflight *p, const struct shared *s)

@@ -211,7 +211,7 @@ static long port_unsaid(const struct accelerate *c)
 
 void accelerate_data(const struct accelerate *c, struct report *r, struct arena *a)
 {
-	const struct accelerate_refusal *no = c->path ? accelerate_refuses(c, a) : NULL;
+	const struct accelerate_refusal *no = c->path ? accelerate_refuses(c, NULL, a) : NULL;
 	long machines = accelerate_int(c, "num_machines", 1);
 	long processes = accelerate_int(c, "num_processes", 1);
 	cJSON *o;

@@ -87,7 +87,9 @@ struct accelerate_refusal {
 	const char *fix; /* a value for it; NULL: none is known, "": without the key */
 	bool is_guess;	 /* others start with it, and which one is here is not known */
 };
-const struct accelerate_refusal *accelerate_refuses(const struct accelerate *c, struct arena *a);
+/* The first that is for none of the keys in @but (NULL: none are). */
+const struct accelerate_refusal *accelerate_refuses(const struct accelerate *c, const str_list *but,
+						    struct arena *a);
 
 /* Adds findings lint.accelerate.*; none where there is no such file. */
 void accelerate_check(const struct accelerate *c, const struct rules_input *in, struct report *r);

@@ -38,7 +38,7 @@ static void fix_copied(const struct look *l, struct finding *f)
 
 	finding_fix(f, "%s   # where another machine is 0: 1, 2, ...",
 		    accelerate_fix(l->a, path, ACCELERATE_RANK, "1"));
-	finding_fix(f, "%s   # where this one is 0: on all machines",
+	finding_fix(f, "%s   # or, where this one is 0: on all machines",
 		    accelerate_fix(l->a, path, "main_process_ip", look_address_to_tell(l)));
 }
 

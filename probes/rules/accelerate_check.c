@@ -150,15 +150,11 @@ static void fix_refused(struct look *l, struct finding *f, const struct accelera
 		fix_anew(l, f);
 }
 
-static void judge_refused(struct look *l)
+static void say_refused(struct look *l, const struct accelerate_refusal *no)
 {
-	const struct accelerate_refusal *no = accelerate_refuses(l->c, l->a);
 	const char *v;
 	struct finding *f;
 
-	if (!no)
-		return;
-	l->refused = no->key;
 	f = look_wrong(l, id_of(no->key));
 	v = accelerate_get(l->c, no->key);
 	finding_set(f, no->is_guess ? ST_WARN : l->bad, "%s%s%.80s%s%s%s", no->key, v ? ": " : "",
@@ -169,10 +165,24 @@ static void judge_refused(struct look *l)
 	report_add(l->r, f);
 }
 
-static bool is_refused(const struct look *l, const char *key)
+/* It names one and ends; who mends that alone meets the next one. What decides how the rest is read
+ * is mended first. */
+static void judge_refused(struct look *l)
 {
-	return l->refused && streq(l->refused, key);
+	static const char *const decides[] = {"", "num_machines", "distributed_type", "use_cpu"};
+	const struct accelerate_refusal *no;
+	bool last = false;
+
+	while (!last && (no = accelerate_refuses(l->c, &l->refused, l->a)) != NULL &&
+	       !list_has(&l->refused, no->key)) {
+		*LIST_ADD(l->a, &l->refused) = no->key;
+		for (size_t i = 0; i < ARRAY_LEN(decides); i++)
+			last |= streq(no->key, decides[i]);
+		say_refused(l, no);
+	}
 }
+
+static bool is_refused(const struct look *l, const char *key) { return list_has(&l->refused, key); }
 
 /* --- ways ----------------------------------------------------------------------------------- */
 /* accelerate has a default for the option, and takes from the file only what has none. */
@@ -288,7 +298,7 @@ void accelerate_check(const struct accelerate *c, const struct rules_input *in, 
 	l.processes = accelerate_int(c, "num_processes", 1);
 	l.rank = accelerate_int(c, ACCELERATE_RANK, 0);
 	judge_refused(&l);
-	if (l.refused && !*l.refused)
+	if (is_refused(&l, ""))
 		return;
 	judge_type(&l);
 	if (l.machines > 1)

@@ -9,8 +9,8 @@ struct look {
 	struct arena *a;
 	struct report *r;
 	long machines, processes, rank;
-	enum status bad;     /* how bad what keeps it from training is */
-	const char *refused; /* the key for which accelerate does not start; NULL: none */
+	enum status bad;  /* how bad what keeps it from training is */
+	str_list refused; /* the keys for which accelerate does not start */
 	size_t wrong;
 };
 

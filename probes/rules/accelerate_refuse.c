@@ -8,8 +8,11 @@
 
 bool trial_refuse(struct trial *t, const char *key, const char *why, const char *fix)
 {
-	struct accelerate_refusal *r = arena_alloc(t->a, sizeof(*r));
+	struct accelerate_refusal *r;
 
+	if (t->but && list_has(t->but, key))
+		return false;
+	r = arena_alloc(t->a, sizeof(*r));
 	*r = (struct accelerate_refusal){.key = key, .why = why, .fix = fix};
 	t->found = r;
 	return true;
@@ -347,9 +350,10 @@ static bool by_launch(struct trial *t)
 	return !streq(by, "tpu") && by_simple(t);
 }
 
-const struct accelerate_refusal *accelerate_refuses(const struct accelerate *c, struct arena *a)
+const struct accelerate_refusal *accelerate_refuses(const struct accelerate *c, const str_list *but,
+						    struct arena *a)
 {
-	struct trial t = {.c = c, .a = a};
+	struct trial t = {.c = c, .a = a, .but = but};
 
 	t.machines = accelerate_int(c, "num_machines", 1);
 	t.processes =

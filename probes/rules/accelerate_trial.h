@@ -6,6 +6,7 @@
 struct trial {
 	const struct accelerate *c;
 	struct arena *a;
+	const str_list *but; /* keys of which the reason is known; NULL: none */
 	struct accelerate_refusal *found;
 	struct accelerate_refusal *guess; /* the first one, while nothing certain is found */
 	long machines, processes, rank;	  /* where they are numbers */

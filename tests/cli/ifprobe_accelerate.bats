@@ -69,6 +69,10 @@ s/^debug.*/debugs:\n- a\n- b/|file|a key that accelerate does not know
 s/^num_machines.*/num_machines: '2'/|file|in quotes is a text
 s/^distributed_type.*/distributed_type: 'NO'/|type|each machine trains by itself
 END
+    # it ends at the first of these, and would at the second
+    conf one 's/^num_processes.*/num_processes: 1/; s/^mixed_precision.*/mixed_precision: no/'
+    run -0 --separate-stderr on one --check --json
+    [ "$(said)" = $'lint.accelerate.processes warn\nlint.accelerate.file warn' ]
 }
 
 @test "accelerate: what is right, or not for several machines, or another launcher's" {

@@ -122,7 +122,7 @@ mend() { # NODE
     [ "$code" = 1 ]
     [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "drift.address node3 10.77.0.3" ]
     [ "$(first '.fix[0]')" = "sudo ip address del 10.77.0.3/16 dev eth0   # on node3" ]
-    [[ $(first '.fix[1]') == "sudo ip neigh flush to 10.77.0.3"* ]]
+    [[ $(first '.fix[1]') == "windsock on "*" 'node[0-3]' 'sudo ip neigh flush to 10.77.0.3'   # from here, then"* ]]
     for node in 0 1 3; do on $node ip neigh flush to 10.77.0.3; done
     on 3 ip address del 10.77.0.3/16 dev eth0
     for node in 0 1 3; do on $node ip neigh flush to 10.77.0.3; done

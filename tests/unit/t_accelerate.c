@@ -189,7 +189,7 @@ static void what_is_refused(void **state UNUSED)
 {
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
 		struct accelerate c = parsed(refusals[i].text);
-		const struct accelerate_refusal *r = accelerate_refuses(&c, &a);
+		const struct accelerate_refusal *r = accelerate_refuses(&c, NULL, &a);
 		const char *key = refusals[i].key;
 
 		if (!r != !key || (r && !streq(r->key, key)))
@@ -253,7 +253,7 @@ static void versions_differ(void **state UNUSED)
 		const struct accelerate_refusal *r;
 
 		c.version = versions[i].version;
-		r = accelerate_refuses(&c, &a);
+		r = accelerate_refuses(&c, NULL, &a);
 		if (!r != !versions[i].key ||
 		    (r && (!streq(r->key, versions[i].key) || r->is_guess != versions[i].is_guess)))
 			fail_msg("%s by %u: %s %s", versions[i].text, c.version,
