@@ -286,6 +286,12 @@ static const char *missing(const struct launch_result *l, const struct err *e, s
 	return is_one ? arena_strdup(a, e->msg) : l->failure;
 }
 
+/* With --strict its warnings are its exit code, as they will be ours. */
+static bool is_judged(const cJSON *doc, int code)
+{
+	return code == 1 && streq(json_text(doc, "verdict"), "fail");
+}
+
 /* Rank 0's report and how all ended, brought together. */
 static int conclude(struct report *r, const struct launch_opts *o, struct launch_result *l,
 		    const char *command, struct hear *h, struct err *e)
@@ -293,6 +299,7 @@ static int conclude(struct report *r, const struct launch_opts *o, struct launch
 	int code0 = l->nranks ? l->ranks[0].status : l->code;
 	struct err unread = {0};
 	cJSON *doc = h->n ? envelope_read("rank 0", command, h->text, h->n, &unread) : NULL;
+	bool judged = doc && is_judged(doc, code0);
 	int result = 0;
 
 	say_hosts(r, l);
@@ -313,7 +320,7 @@ static int conclude(struct report *r, const struct launch_opts *o, struct launch
 		*e = (struct err){0};
 		return 0;
 	}
-	if (result || (doc && !l->code))
+	if (result || (doc && (!l->code || judged)))
 		return result;
 	if (h->is_too_large)
 		return err_set(e, ERR_SYS, "rank 0's report is too large to be read");

@@ -14,6 +14,8 @@ pace() { # STATUS TEXT [ARGS...]
     on 1 tc qdisc replace dev eth0 root tbf rate 10mbit burst 64k latency 100ms
     pace warn 'the network holds the training up: [0-9.]+ ms of each step go into the exchange of 85[.0-9]* KiB of gradients'
     [[ $output == *"-> ncclbench --"*" --hosts node0,node1,node2 --find-slow"* ]]
+    run -1 --separate-stderr on 0 "$BIN/ddpsmoke" --hosts lab --strict --quiet # a whole run, all the same
+    [[ $output == *"1 warning (--strict): 3 ranks on 3 hosts"* && $output != *stopped* ]]
     run -0 --separate-stderr "$LAB" run 3 --loss node1=20 -- "$BIN/ddpsmoke" --hosts lab
     grep -E '^warn  train.pace .*the network holds the training up' <<<"$output"
 }
