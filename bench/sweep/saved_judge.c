@@ -3,9 +3,12 @@
 #include "bench/sweep/instances.h"
 #include "bench/sweep/peers.h"
 #include "bench/sweep/saved.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 
 #include <math.h>
+
+enum { AVERAGE_FROM = 16 << 20 };
 
 /* The first thing that goes wrong with mpirun: every process is a world of its own. */
 static void judge_worlds(const struct saved *s, const char *subject, int worlds, int ranks,
@@ -61,6 +64,12 @@ static void fix_wrong(struct finding *f)
 		       "peer access");
 }
 
+static void fix_read(const struct saved *s, struct finding *f, const char *what)
+{
+	finding_fix(f, "ncclwhy %s  # %s",
+		    streq(s->file ?: "-", "-") ? "LOG" : shell_quote(f->a, s->file), what);
+}
+
 static void judge_end(const struct saved *s, const char *subject, struct report *r)
 {
 	struct finding *f = report_find(r, "coll.data", subject);
@@ -76,11 +85,11 @@ static void judge_end(const struct saved *s, const char *subject, struct report 
 		fix_wrong(f);
 	} else if (s->failure) {
 		finding_set(f, ST_FAIL, "the run failed: %s", s->failure);
-		finding_fix(f, "ncclwhy LOG  # the whole log, with NCCL_DEBUG=INFO");
+		fix_read(s, f, "of the whole log, with NCCL_DEBUG=INFO");
 	} else if (isnan(s->average)) {
 		finding_set(f, ST_WARN, "%s, but the run has no end: it was cut off or hung",
 			    s->verified ? "no element was wrong so far" : "nothing was verified");
-		finding_fix(f, "ncclwhy LOG  # the whole log, with NCCL_DEBUG=INFO: what ended it");
+		fix_read(s, f, "of the whole log, with NCCL_DEBUG=INFO: what ended it");
 	} else if (is_empty(s)) {
 		finding_set(f, ST_ERROR,
 			    "all messages were empty: nothing was carried or compared");
@@ -248,6 +257,17 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 	report_add(r, f);
 }
 
+/* Sizes too small to judge by pull the average down. */
+static bool has_small(const struct saved *s)
+{
+	const struct plot_run *run = &s->run;
+
+	for (size_t i = 0; i < run->points.n; i++)
+		if (run->points.v[i].bytes < AVERAGE_FROM)
+			return true;
+	return false;
+}
+
 static void judge_table(const struct saved *s, const char *subject, const struct saved_opts *o,
 			struct report *r)
 {
@@ -257,7 +277,7 @@ static void judge_table(const struct saved *s, const char *subject, const struct
 	judge_end(s, subject, r);
 	derive(s, o, report_arena(r), &x);
 	judge_speed(s, subject, o, &x, r);
-	if (s->average > 0)
+	if (s->average > 0 && has_small(s))
 		report_remark(r,
 			      "The average of %s GB/s is over all sizes, small ones included: "
 			      "it says little about the hardware.",

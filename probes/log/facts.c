@@ -328,6 +328,7 @@ const struct fact log_facts[] = {
 	{"_perf -|_perf_mpi -", 1000, .learn = test_command},
 	{"Rank  0|Rank   0|Rank 0 ", 1000, .learn = test_begun},
 	{"Avg bus bandwidth", 1000, .learn = test_ended},
+	{"Avg bus bandwidth|Collective test concluded", 4000, .learn = measured_end},
 	{"# nThread ", 1000, .learn = test_header},
 	{"# nThread |  out-of-place  ", 4000, .learn = measured_table},
 	{"\"coll_perf\"", 4000, .learn = measured_record},

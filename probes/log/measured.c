@@ -6,6 +6,20 @@
 void measured_table(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
 	w->progress.v[s->file].measured = MEASURED_TABLE;
+	w->progress.v[s->file].is_open = true;
+}
+
+void measured_end(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+{
+	w->progress.v[s->file].is_open = false;
+}
+
+bool measured_is_cut(const struct why *w)
+{
+	for (size_t i = 0; i < w->files.n && i < w->progress.n; i++)
+		if (w->progress.v[i].is_open)
+			return true;
+	return false;
 }
 
 void measured_record(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)

@@ -246,6 +246,12 @@ static void nothing(const struct why *w, const struct explanation *x, struct rep
 		failed(w, f);
 	} else if (!w->bytes && !dumps_covered(x, report_arena(r))) {
 		finding_set(f, ST_SKIP, "there was nothing to read");
+	} else if (measured_is_cut(w)) { /* whose figures tell nothing of its end */
+		finding_set(f, ST_WARN,
+			    "a table without its last lines: the run was cut off, or hung; nothing "
+			    "here says why");
+		finding_expect(f, "\"# Avg bus bandwidth\" at its end");
+		collect_more(w, f);
 	} else {
 		finding_set(f, ST_INFO,
 			    x->in_trouble ? "something failed, but nothing here says why for sure"

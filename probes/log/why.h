@@ -60,6 +60,7 @@ struct log_progress {
 	uint64_t told; /* a server was told to end, 0: no */
 	/* what it has of figures: a benchmark's table, or NCCL's Inspector's lines */
 	enum { MEASURED_NOTHING, MEASURED_TABLE, MEASURED_RECORD } measured;
+	bool is_open;		  /* a table's last lines have not come */
 	bool is_reply;		  /* its lines are those of a call stack in it: reply.h */
 	uint64_t gpu;		  /* the latest line that shows a GPU at work, 0: none */
 	struct log_who gpu_owner; /* who said that */
