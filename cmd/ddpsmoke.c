@@ -113,6 +113,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (train_ask_check(q, e) || find_ranks(app, c, e))
 		return -1;
 	app->report_opts.answer_only = q->emit;
+	q->train.emits = q->emit;
 	app->report_opts.review = own_review;
 	app->report_opts.widest = q->train.checkpoint ? CHECK_CONTENT : NULL;
 	if ((c->role.size && train_ask_share(q, c->role.size, e)) || check_plot(app, c, e))

@@ -388,6 +388,8 @@ int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struc
 	name_gpus(&j, &world);
 	for (int i = 0; j.carrier.interfaces && i < world.size; i++)
 		world.peers[i].interface = j.carrier.interfaces[i];
+	if (!result && !j.lost)
+		door_try(w->rdzv, &world, report_arena(r), &world.door);
 	world.note = j.carrier.note;
 	world.fix = j.carrier.fix;
 	if (j.carrier.check) /* else it is that connection, or others hear of it there */

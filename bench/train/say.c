@@ -8,6 +8,7 @@
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/net/own_addr.h"
+#include "lib/net/tcp_state.h"
 
 #include <stdarg.h>
 
@@ -304,6 +305,30 @@ static void say_carrier(const struct run *x)
 	report_add(x->r, f);
 }
 
+/* All else has passed through other ports, which the kernel gave out. */
+static void say_door(const struct run *x)
+{
+	const struct door *d = &x->w->door;
+	const struct say_peer *first = &x->w->peers[0], *other;
+	struct finding *f;
+
+	if (!d->tried || d->shut < 0)
+		return;
+	f = report_find(x->r, "emit.port", arena_printf(report_arena(x->r), "%u", d->port));
+	finding_expect(f, "every host reaches the port where a job's ranks meet");
+	other = &x->w->peers[d->shut];
+	finding_set(f, x->o->emits ? ST_FAIL : ST_WARN,
+		    "MASTER_PORT %u of %s (%s) is not reached from %s: %s; a job that meets there "
+		    "would wait for ever",
+		    d->port, first->host, first->address, other->host,
+		    d->state == TCP_FILTERED ? "no answer at all" : "refused on the way");
+	finding_fix(f, "%s --ports %u   # which rule",
+		    typed_for(f->a, "portcheck", NULL,
+			      arena_printf(f->a, "%s,%s", first->at, other->at)),
+		    d->port);
+	report_add(x->r, f);
+}
+
 void say_all(struct report *r, const struct train_opts *o, const struct say_world *w,
 	     const struct train_result *res, const struct train_alone *alone)
 {
@@ -325,6 +350,7 @@ void say_all(struct report *r, const struct train_opts *o, const struct say_worl
 		say_pace(&x);
 	}
 	say_checkpoint(&x);
+	say_door(&x);
 	say_covers(&x);
 	say_data(r, o, w, res, alone);
 }

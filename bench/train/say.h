@@ -1,6 +1,7 @@
 #ifndef BENCH_TRAIN_SAY_H
 #define BENCH_TRAIN_SAY_H
 /* Judges a training run: findings for people, and the facts as data. */
+#include "bench/train/door.h"
 #include "bench/train/train.h"
 #include "lib/report/report.h"
 
@@ -18,6 +19,7 @@ struct say_world {	 /* who took part, still known when the communicator is gone 
 	bool scatters;				   /* it has a reduce_scatter */
 	const char *interface; /* that has rank 0's address; NULL: loopback, or unknown */
 	struct say_peer *peers;
+	struct door door; /* for the job that comes next */
 };
 struct say_world say_world(const struct comm *c, struct arena *a); /* @c may be NULL */
 

@@ -1,6 +1,5 @@
 #include "bench/train/say_run.h"
 
-#include "lib/host/free_port.h"
 #include "lib/report/json.h"
 
 #include <inttypes.h>
@@ -8,24 +7,15 @@
 
 static const char *const phases[PHASES] = {"data", "forward", "backward", "exchange", "update"};
 
-/* For MASTER_PORT of the job that comes next: rank 0 says what its host has. */
-static uint16_t free_port(void)
-{
-	enum { USUAL = 29500 };
-	AUTO(arena_done) struct arena a = {0};
-	struct free_ports f;
-
-	free_ports_read(&f, &a);
-	return free_ports_next(&f, USUAL);
-}
-
 static void add_world(cJSON *data, const struct train_opts *t, const struct say_world *w)
 {
 	cJSON *world = json_object(data, "world"), *ranks = json_array(world, "ranks");
 	bool on_gpus = t->engine && t->engine->device;
 
 	json_str(world, "interface", w->interface);
-	json_num(world, "free_port", free_port() ?: NAN);
+	json_num(world, "free_port", w->door.port ?: NAN);
+	if (w->door.tried)
+		json_bool(world, "free_port_reached", w->door.shut < 0);
 	json_str(data, "device", on_gpus && t->loaded ? t->loaded->text : NULL);
 	json_str(data, "backend", w->backend);
 	json_str(data, "transport", w->transport);

@@ -46,6 +46,7 @@ struct train_opts {
 	void (*tell)(const char *what, uint64_t done, uint64_t total);
 	const struct err *trouble;  /* with its data, which could not be opened; NULL */
 	bool drop_last, is_sharded; /* --pattern fsdp */
+	bool emits;		    /* a line for the job that comes next is asked for */
 	const char *const *argv;    /* as it was typed, to be typed again; NULL */
 	double expect;		    /* accuracy, 0..1; 0: whatever it is */
 	bool is_expected;	    /* somebody said so: after few steps, too */

@@ -48,6 +48,18 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     [[ $stderr != *"2 local ranks"* ]]
 }
 
+@test "MASTER_PORT that the other hosts do not reach is no line to start by, and else a warning" {
+    jq -e '.data.world | .free_port >= 29500 and .free_port_reached' < <(on 0 "$BIN/ddpsmoke" --hosts lab --steps 2 --json)
+    on 0 nft 'table inet door { chain in { type filter hook input priority 0; tcp dport 29500-29600 drop; }; }'
+    smoke --hosts lab --steps 2 --emit torchrun
+    local said=$stderr code=$status line=$output
+    smoke --hosts lab --steps 2 --quiet
+    on 0 nft delete table inet door
+    [[ $code == 1 && -z $line && $said == *"emit.port "*" of node0 (10.77.0.1) is not reached from node1: no answer"* ]]
+    [[ $said == *"-> portcheck --rsh "*" --hosts node0,node1 --ports 29500 "* ]]
+    [[ $status == 0 && $output == *"warn  emit.port "* ]]
+}
+
 @test "two ranks on each of two nodes, started from a third that has none" {
     run -0 --separate-stderr on 2 "$BIN/ddpsmoke" --hosts node0,node1 --np-per-host 2 --samples 512 --json
     jq -e '[.data.world.ranks[].host] == ["node0", "node0", "node1", "node1"]' <<<"$output"
