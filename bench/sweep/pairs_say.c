@@ -362,23 +362,6 @@ static void say_alone(const struct story *s)
 	verdict_add(s->r, f);
 }
 
-/* Who named no hosts asked for those of a cluster, perhaps: what is well between two ranks that
- * nobody asked for says nothing of it. Of GPUs it says what joins them. */
-static void say_unasked(const struct story *s)
-{
-	struct finding *f;
-
-	if (!s->o->again.bare || story_hosts(s) > 1 || !streq(s->device, "host memory"))
-		return;
-	f = report_find(s->r, "pair.hosts", NULL);
-	finding_set(f, ST_ERROR,
-		    "both ranks are on this host, for no others were named: no link between hosts "
-		    "was measured");
-	finding_expect(f, "two hosts; or --np, for the ranks of one");
-	finding_fix(f, "ncclbench --hosts HOSTS --find-slow");
-	verdict_add(s->r, f);
-}
-
 void verdict_pairs(const struct story *s, const struct verdict_opts *o)
 {
 	struct matrix m;
@@ -386,7 +369,7 @@ void verdict_pairs(const struct story *s, const struct verdict_opts *o)
 	if (s->units.n == 1)
 		say_alone(s);
 	else if (s->units.n > 1)
-		say_unasked(s);
+		doubts_unasked(s);
 	if (s->units.n < 2 || (!s->pairs.n && !s->rails.n))
 		return;
 	if (s->rails.n) {

@@ -40,5 +40,7 @@ void doubts_judge(const struct matrix *m, const struct slow_input *in);
 bool doubts_apart(const struct matrix *m);
 /* Nobody is slow as measured, and processors did not decide. */
 bool doubts_none(const struct matrix *m, const struct slow_input *in);
+/* Nobody asked for these two ranks of one host. */
+void doubts_unasked(const struct story *s);
 
 #endif

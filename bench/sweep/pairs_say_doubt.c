@@ -154,3 +154,20 @@ bool doubts_none(const struct matrix *m, const struct slow_input *in)
 	slow_doubts(in, m->s->a, &doubts);
 	return !doubts.n && !is_hindered(m, in) && find_apart(m) < 0;
 }
+
+/* Who named no hosts asked for those of a cluster, perhaps: what is well between two ranks that
+ * nobody asked for says nothing of it. Of GPUs it says what joins them. */
+void doubts_unasked(const struct story *s)
+{
+	struct finding *f;
+
+	if (!s->o->again.bare || story_hosts(s) > 1 || !streq(s->device, "host memory"))
+		return;
+	f = report_find(s->r, "pair.hosts", NULL);
+	finding_set(f, ST_ERROR,
+		    "both ranks are on this host, for no others were named: no link between hosts "
+		    "was measured");
+	finding_expect(f, "two hosts; or --np, for the ranks of one");
+	finding_fix(f, "ncclbench --hosts HOSTS --find-slow");
+	verdict_add(s->r, f);
+}

@@ -297,8 +297,6 @@ static bool is_said(const struct sink *s, size_t at, const char *fix)
 	return false;
 }
 
-static bool is_pasted(const char *fix) { return fix_is_typed(fix) && !fix_has_hole(fix); }
-
 /* Commands under a remark that says what they are for. */
 static void put_commands(const struct sink *s, size_t at, struct text *t)
 {
@@ -307,7 +305,7 @@ static void put_commands(const struct sink *s, size_t at, struct text *t)
 	bool said = false;
 
 	for (size_t i = 0; i < f->fix.n; i++) {
-		if (!is_pasted(f->fix.v[i]) || is_said(s, at, f->fix.v[i]))
+		if (!fix_is_pasted(f->fix.v[i]) || is_said(s, at, f->fix.v[i]))
 			continue;
 		if (!said)
 			put_line(t, about, strcspn(about, "\n"));
@@ -327,7 +325,7 @@ static void put_words(const struct sink *s, size_t at, struct text *t)
 	const struct finding *f = s->findings.v[at];
 
 	for (size_t i = 0; i < f->fix.n; i++) {
-		if (is_pasted(f->fix.v[i]) || is_said(s, at, f->fix.v[i]))
+		if (fix_is_pasted(f->fix.v[i]) || is_said(s, at, f->fix.v[i]))
 			continue;
 		text_add(t, "- ");
 		put(t, whose(t->a, f));

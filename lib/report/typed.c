@@ -95,6 +95,8 @@ bool fix_has_hole(const char *fix)
 	return false;
 }
 
+bool fix_is_pasted(const char *fix) { return fix_is_typed(fix) && !fix_has_hole(fix); }
+
 /* --------------------------------------------------------------------------------------------- */
 
 static const char *place(const char *fix, const char *host)

@@ -18,6 +18,8 @@ const char *fix_placed(struct arena *a, const char *fix, const char *place);
  * with '' and what programs call so themselves (INFO, ACCEPT) is none. It is told like others, but
  * never where one pastes. */
 bool fix_has_hole(const char *fix);
+/* A command, and whole. */
+bool fix_is_pasted(const char *fix);
 
 /* The texts as "fix" of @o, in "as_words" the numbers of those that are words, and in "has_hole" of
  * those that have one: 0 is the first; none of these where there are none. */

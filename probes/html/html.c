@@ -61,7 +61,7 @@ void html_fixes(struct text *t, const cJSON *f, const char *one)
 	for (size_t i = 0; i < fixes.n; i++) {
 		const char *fix = one ? tally_of_one(t->a, fixes.v[i], one, NULL) : fixes.v[i];
 		bool typed = fix_is_typed(fixes.v[i]);
-		bool whole = typed && !fix_has_hole(fixes.v[i]); /* else it gets no button */
+		bool whole = fix_is_pasted(fixes.v[i]); /* else it gets no button */
 
 		text_add(t, typed ? "<div class=\"fix\"><pre>" : "<p>");
 		html_text(t, fix_text(fix));
