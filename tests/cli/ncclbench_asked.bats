@@ -121,7 +121,7 @@ refused() { # WHAT-IS-SAID ARGS...
     bench -b 8 -e 64 -n 2 --quiet --expect 9000
     [ "$status" -eq 1 ]
     [[ ${lines[0]} == "fail  coll.bandwidth "*"expected 9000"* && ${lines[-1]} == FAIL* ]]
-    bench --pairs --quiet --expect 100000
+    bench --pairs --np 2 --quiet --expect 100000
     [[ ${lines[0]} == "fail  pair.expected "* && $output != *"row to column"* ]]
     bench -b 8 -e 64 -n 2 --quiet -c 0
     [ "$status" -eq 0 ]

@@ -27,7 +27,7 @@ modes() { # each way to write, a line each
         echo "ddpsmoke --steps 2 --model mlp --format $format $common"
     done
     echo "ncclbench -b 8 -e 1K -n 2 --plot - $common"
-    echo "ncclbench --pairs $common"
+    echo "ncclbench --pairs --np 2 $common"
     echo "ddpsmoke --steps 2 --model mlp --expect 0 --emit torchrun $common"
 }
 
