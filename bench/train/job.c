@@ -4,6 +4,7 @@
 #include "bench/train/carrier.h"
 #include "bench/train/patience.h"
 #include "bench/train/say.h"
+#include "bench/train/who.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -331,24 +332,6 @@ static void say_there(struct report *r)
 	report_add(r, f);
 }
 
-/* Which GPU each told the others: the number of "NVIDIA H200 (GPU 3)". */
-static void name_gpus(const struct job *j, struct say_world *w)
-{
-	const struct rdzv_member *m;
-	struct err unknown;
-	size_t n;
-
-	if (!j->o->engine || !j->o->engine->device || rdzv_members(j->w->rdzv, &m, &n, &unknown))
-		return;
-	for (int i = 0; i < w->size && (size_t)i < n; i++) {
-		const char *at = m[i].device ? strstr(m[i].device, "(GPU ") : NULL;
-
-		if (at)
-			w->peers[i].gpu = arena_printf(report_arena(j->r), "%.*s",
-						       (int)strcspn(at + 1, ")"), at + 1);
-	}
-}
-
 static int say(struct job *j, const struct say_world *w, int result, struct err *e)
 {
 	struct train_alone alone, *compared = NULL;
@@ -383,15 +366,9 @@ int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struc
 	else if (!is_first)
 		say_there(r);
 	*ret_lost = j.lost;
-	world = say_world(j.carrier.gpu_comm ? j.carrier.gpu_comm : j.carrier.comm,
-			  report_arena(r));
-	name_gpus(&j, &world);
-	for (int i = 0; j.carrier.interfaces && i < world.size; i++)
-		world.peers[i].interface = j.carrier.interfaces[i];
+	world = who_trained(&j.carrier, w->rdzv, o->engine && o->engine->device, report_arena(r));
 	if (!result && !j.lost)
 		door_try(w->rdzv, &world, report_arena(r), &world.door);
-	world.note = j.carrier.note;
-	world.fix = j.carrier.fix;
 	if (j.carrier.check) /* else it is that connection, or others hear of it there */
 		carrier_give_up(&j.carrier);
 	carrier_free(&j.carrier);
