@@ -29,6 +29,8 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e) 
  * @fix: where the message has none of its own; NULL. */
 void verdict_lost(struct report *r, const struct story *s, int rank, const char *message,
 		  const char *fix);
+/* "   # on HOST" of rank @p or, of NULL, of who the message is about; "": nobody knows. */
+const char *verdict_on_host(struct report *r, const struct bench_rank *p, const char *message);
 /* What all ranks, or a vendor's library, failed of, where that says something about the cluster. */
 void verdict_failure(struct report *r, const struct story *s, const char *check,
 		     const struct err *e);
