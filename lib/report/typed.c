@@ -48,7 +48,7 @@ static bool is_hole(const char *line, const char *word, size_t n)
 	char before = word > line ? word[-1] : ' ';
 
 	if (n == 3 && !memcmp(word, "...", n))
-		return isspace((unsigned char)before) && !is_of_word(word[n]);
+		return word > line && isspace((unsigned char)before) && !is_of_word(word[n]);
 	for (size_t i = 0; i < n; i++)
 		if (!isupper((unsigned char)word[i]) && (word[i] != '-' || !i || i + 1 == n) &&
 		    (word[i] != '0' || !i || word[i - 1] != '-')) /* ADDRESS-OF-RANK-0 */

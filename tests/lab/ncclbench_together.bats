@@ -39,7 +39,7 @@ judged() { # STATUS GROUPS ARGS...
     [ "$(of .oversubscribed)" = shared ]
     jq -e '.data.together | .pairs == 2 and .ratio < 0.75 and .ratio > 0.25 and .within_ratio > 0.8' <<<"$output"
     [[ $(finding .message) == "2 pairs at once reach "*"what is between node[0-1] and node[2-3] is shared"*" and pairs within these keep "* ]]
-    [[ $(finding '.fix | join(" ")') == *"--hosts node[0-1],node[2-3] "*"srun --switches=1 "* ]]
+    [[ $(finding '.fix | join(" ")') == *" --hosts 'node[0-1],node[2-3]' "*"srun --switches=1 "* ]]
 }
 
 @test "three switches, and an order that tells nothing of them" {

@@ -129,7 +129,7 @@ static void who_shares_it_is_named(void **state)
 			    "they add up to 20.000 (2.5 : 1): what is between n[0-1] "
 			    "and n[2-3] is shared, and pairs within these keep 98 %"));
 	assert_true(says(f, "get 4.000 GB/s instead of 10.000"));
-	assert_true(fixes(f, "--hosts n[0-1],n[2-3]") && fixes(f, "srun --switches=1"));
+	assert_true(fixes(f, "--hosts 'n[0-1],n[2-3]'") && fixes(f, "srun --switches=1"));
 	assert_false(fixes(f, "placement group"));
 	assert_int_equal(cJSON_GetArraySize(json_get(data(&w), "groups")), 2);
 	assert_string_equal(json_get_str(data(&w), "oversubscribed"), "shared");
