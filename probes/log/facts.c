@@ -10,6 +10,7 @@
 #include "probes/log/said.h"
 #include "probes/log/settings.h"
 #include "probes/log/shell.h"
+#include "probes/log/tested.h"
 #include "probes/log/why.h"
 
 static void init(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
@@ -371,6 +372,9 @@ const struct fact log_facts[] = {
 	{"torch.distributed.launch|nn/parallel/distributed.py|DistributedDataParallel|torchrun |"
 	 "Killing subprocess |accelerate launch|nproc_per_node|nproc-per-node",
 	 1, .learn = ddp},
+	{".py::test|.py::Test|PASSED|FAILED|SKIPPED|[ RUN      ]|=== RUN|--- PASS: |--- FAIL: |[   "
+	 "    OK ]",
+	 40000, .learn = tested_hear},
 	{" dmesg|'dmesg|\"dmesg", 4000, .learn = shell_hear},
 	{"KeyboardInterrupt", 100, .learn = interrupted},
 	{" debug info to |dumping nccl trace to |preparing to dump debug info", 8000,

@@ -1,5 +1,7 @@
 #include "probes/log/tested.h"
 
+#include "probes/log/why.h"
+
 #include <ctype.h>
 
 static bool is_word(const char *p, const char *word)
@@ -136,4 +138,65 @@ int tested_sum(const struct log_line *l)
 	if (!p)
 		return sum_of_pytest(l->body);
 	return strstr(p, ", 0 tests failed ") ? 0 : 1;
+}
+
+/* --- what a test says while it runs ------------------------------------------------------- */
+/* "tests/a.py::test_b " without a verdict, as with -s and log_cli; googletest; go. */
+static bool is_begin(const char *p)
+{
+	const char *name = strstr(p, ".py::");
+
+	if (starts_with(p, "[ RUN      ] ") || starts_with(p, "=== RUN "))
+		return true;
+	return name && name < p + strcspn(p, " \t") && !strstr(p, "PASSED") &&
+	       !strstr(p, "FAILED") && !strstr(p, "SKIPPED") && !strstr(p, "ERROR");
+}
+
+/* The verdict alone: "PASSED      [ 18%]". */
+static bool is_good_end(const char *p)
+{
+	const char *end = next_word(p);
+
+	return (is_good(p) && (!*end || strchr("[(\r\n", *end))) || starts_with(p, "--- PASS: ") ||
+	       starts_with(p, "[       OK ] ");
+}
+
+static bool is_bad_end(const char *p)
+{
+	return is_word(p, "FAILED") || is_word(p, "ERROR") || starts_with(p, "--- FAIL: ") ||
+	       starts_with(p, "[  FAILED  ] ");
+}
+
+static void forget_since(struct record *r, unsigned file, uint64_t line)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->events.n; i++)
+		if (r->events.v[i].file != file || r->events.v[i].line < line)
+			r->events.v[n++] = r->events.v[i];
+	r->count -= r->events.n - n;
+	r->events.n = n;
+	if (n)
+		return;
+	r->count = 0;
+	r->nranks = 0;
+	r->open_ranks = 0;
+	r->is_open = false;
+}
+
+void tested_hear(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	const char *p = l->body + strspn(l->body, " \t");
+
+	if (is_begin(p)) {
+		s->test = s->line;
+	} else if (s->test && is_good_end(p)) {
+		for (size_t i = 0; i < signature_count; i++)
+			if (w->records[i].events.n && w->records[i].last_file == s->file &&
+			    w->records[i].last_line >= s->test)
+				forget_since(&w->records[i], s->file, s->test);
+		s->test = 0;
+	} else if (is_bad_end(p)) {
+		s->test = 0;
+	}
 }

@@ -6,9 +6,14 @@
  */
 #include "probes/log/line.h"
 
+struct why;
+struct why_stream;
+
 /* That one test went well, or failed as it should. */
 bool tested_well(const struct log_line *l);
 /* Of all of them: 0 well, 1 some failed, -1: it is no such line. */
 int tested_sum(const struct log_line *l);
+/* A test began, or its verdict: what one that went well said in between is forgotten. */
+void tested_hear(struct why *w, struct why_stream *s, const struct log_line *l);
 
 #endif
