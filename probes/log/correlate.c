@@ -320,7 +320,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 {
 	same_gpu(w, a, x);
 	counted_twice(x);
-	reasons(w, x);
+	reasons(w, a, x);
 	without_collnet(x);
 	bystanders(w, a, x);
 	chains(x);

@@ -89,7 +89,7 @@ void foreign(struct why *w, struct arena *a, struct explanation *x);
  * the others have judged. */
 void kubevents(const struct why *w, struct arena *a, struct explanation *x);
 /* Raises of two lines that are cause and effect of one thing the one that can be mended. */
-void reasons(const struct why *w, struct explanation *x);
+void reasons(const struct why *w, struct arena *a, struct explanation *x);
 /* Every line of @c, which says that there is no GPU, is refuted by a later one. Its first is then
  * the first one that is not. */
 bool is_refuted(const struct why *w, struct cause *c);

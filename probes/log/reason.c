@@ -44,7 +44,21 @@ static void named(struct explanation *x)
 		{"MPI-006", "MPI-100", "so no key is taken there"},
 		{"MPI-006", "MPI-040", "so no key is taken there"},
 		{"MPI-010", "MPI-101", "so nobody answers there"},
+		{"MPI-010", "MPI-102", "so some logins were dropped"},
 		{"MPI-050", "MPI-039", "so that host or pod is not ready, and has no name"},
+		{"LIM-006", "LIM-017", "so no more threads could be made"},
+		{"LIB-004", "LIB-019", "so its programs are not on the PATH"},
+		{"LIB-011", "LIB-019", "so its packages are not there"},
+		{"K8S-008", "K8S-066", "so that node was given up"},
+		{"K8S-009", "K8S-066", "so that node was given up, and its pods with it"},
+		{"CON-004", "K8S-067", "so nothing answered there"},
+		{"CON-006", "K8S-067", "so nothing answered there"},
+		{"PT-004", "K8S-067", "so nothing answered there"},
+		{"SLM-007", "SLM-016", "so nothing was launched there"},
+		{"SLM-016", "GPU-141", "so the prolog let no job in"},
+		{"NET-001", "IB-047", "so NCCL found no port that it may use"},
+		{"IB-007", "IB-047", "so no port may be used"},
+		{"IB-017", "IB-047", "so no port may be used"},
 		{"EFA-023", "LIM-002", "so the device was not what had no room"},
 	};
 
@@ -182,8 +196,44 @@ static void no_room(struct explanation *x)
 	}
 }
 
-void reasons(const struct why *w, struct explanation *x)
+/* A host that is in no partition with the others. */
+static void partition(const struct why *w, struct arena *a, struct explanation *x)
 {
+	static const char *const effects[] = {"IB-001", "IB-002", "IB-017", "PT-006"};
+	struct cause *c = explain_find(x, "IB-071");
+	const struct pkey *of;
+	const char *lacks = pkeys_lacks(&w->pkeys, &of);
+
+	for (size_t i = 0; c && lacks && i < ARRAY_LEN(effects); i++) {
+		const struct cause *e = explain_find(x, effects[i]);
+
+		if (!e || e->is_over)
+			continue;
+		explain_reason(c, e, e->weight + MORE,
+			       arena_printf(a, "%s has not the P_Key 0x%04x that %s has", lacks,
+					    of->key, of->host));
+		return;
+	}
+}
+
+/* A cordon counts where the scheduler says that one kept a pod out. */
+static void cordoned(struct explanation *x)
+{
+	static const char *const pending[] = {"K8S-001", "K8S-035"};
+	struct cause *c = explain_find(x, "K8S-068");
+
+	for (size_t i = 0; c && i < ARRAY_LEN(pending); i++) {
+		const struct cause *e = explain_find(x, pending[i]);
+
+		if (e && !e->is_over && explain_says(e, "were unschedulable"))
+			explain_reason(c, e, e->weight + MORE, "so too few nodes are left");
+	}
+}
+
+void reasons(const struct why *w, struct arena *a, struct explanation *x)
+{
+	partition(w, a, x);
+	cordoned(x);
 	named(x);
 	containers(x);
 	asked_for_network(x);

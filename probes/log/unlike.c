@@ -191,6 +191,16 @@ static const char *mtu_text(const struct why *w, struct arena *a, const char **r
 	return NULL;
 }
 
+static const char *lost_text(struct arena *a, const struct ping *p)
+{
+	enum { HEADERS = 28 /* of IPv4 and ICMP */ };
+
+	return arena_printf(a,
+			    "ping -s %ld %s is answered, and -s %ld is not: the path takes an MTU "
+			    "of at least %ld, and less than %ld",
+			    p->passed, p->addr, p->lost, p->passed + HEADERS, p->lost + HEADERS);
+}
+
 /* Every rank came, what is small passed, and what is large does not arrive. */
 static void packets(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -198,17 +208,22 @@ static void packets(struct why *w, struct arena *a, struct explanation *x)
 	struct cause *c = explain_find(x, "IF-029");
 	const struct cause *effect = effect_of(x, effects);
 	const struct log_event *ping = explain_event(c, "Frag needed and DF set");
+	const struct ping *small = pings_of_small(&w->pings);
 	const char *iface, *said;
 
 	if (!c)
 		return;
 	c->weight = 0;
 	said = mtu_text(w, a, &iface);
-	if (!effect || c->is_over || why_has_worked(w) || !(said || ping))
+	if (!effect || c->is_over || why_has_worked(w) || !(said || ping || small))
 		return;
-	c->first = said ? explain_event(c, arena_printf(a, " %s: <", iface)) : ping;
-	explain_reason(c, effect, above(effect),
-		       said ? said : "a router on the way refused a large packet");
+	if (said)
+		c->first = explain_event(c, arena_printf(a, " %s: <", iface));
+	else
+		c->first = ping ? ping : explain_event(c, ", 100% packet loss");
+	if (!said)
+		said = small ? lost_text(a, small) : "a router on the way refused a large packet";
+	explain_reason(c, effect, above(effect), said);
 }
 
 void unlike(struct why *w, struct arena *a, struct explanation *x)

@@ -16,6 +16,8 @@
 #include "probes/log/ignored.h"
 #include "probes/log/kubetime.h"
 #include "probes/log/muster.h"
+#include "probes/log/pings.h"
+#include "probes/log/pkeys.h"
 #include "probes/log/podrow.h"
 #include "probes/log/roster.h"
 #include "probes/log/samples.h"
@@ -147,6 +149,8 @@ struct why {
 	char awaited[160];     /* the latest line that waits for somebody to be ready */
 	struct setup setup;
 	struct traits traits;
+	struct pings pings;
+	struct pkeys pkeys;
 	str_list settings;     /* of transports and algorithms: "NCCL_ALGO=Ring", each once */
 	struct flight *flight; /* the dumps that were read; NULL: none */
 	bool has_dumped;       /* a log says that there are some ... */
@@ -187,6 +191,7 @@ struct why_stream {
 	char last[400];	  /* the beginning of the latest line that is not empty */
 	char dmesg[64];	  /* whose dmesg somebody shows; "": not said */
 	uint64_t test;	  /* where a test began that says what it does; 0: in none */
+	uint64_t pkeys;	  /* the latest line of a table of P_Keys; 0: none */
 	bool is_framed;	  /* and below a frame of a traceback */
 	bool is_folded;	  /* as YAML folds (unfold.h) */
 	size_t broken_at; /* columns; 0: not */
