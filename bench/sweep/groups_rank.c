@@ -6,10 +6,10 @@
  */
 #include "bench/ranks/hosts.h"
 #include "bench/sweep/groups_judge.h"
-#include "bench/sweep/robbed.h"
 #include "bench/sweep/slow.h"
 #include "bench/sweep/tell.h"
 #include "lib/core/units.h"
+#include "lib/host/robbed.h"
 #include "lib/report/json.h"
 
 #include <math.h>

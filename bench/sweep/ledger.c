@@ -1,7 +1,7 @@
 #include "bench/sweep/ledger.h"
 
-#include "bench/sweep/robbed.h"
 #include "lib/core/units.h"
+#include "lib/host/robbed.h"
 
 #include <math.h>
 

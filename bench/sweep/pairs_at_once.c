@@ -7,8 +7,8 @@
  */
 #include "bench/sweep/at_once.h"
 #include "bench/sweep/pairs.h"
-#include "bench/sweep/robbed.h"
 #include "lib/core/units.h"
+#include "lib/host/robbed.h"
 #include "lib/report/json.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* Two ranks in a communicator of their own: how long a word takes, how much goes each way. */
 #include "bench/sweep/pairs.h"
 
-#include "bench/sweep/robbed.h"
 #include "lib/core/units.h"
 #include "lib/host/processors.h"
+#include "lib/host/robbed.h"
 
 #include <math.h>
 #include <sched.h>

@@ -1,6 +1,7 @@
-#include "bench/sweep/robbed.h"
 #include "bench/sweep/within.h"
+
 #include "lib/core/units.h"
+#include "lib/host/robbed.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
 
 #include "bench/train/random.h"
 #include "lib/core/interrupt.h"
+#include "lib/host/robbed.h"
 
 int rank_gather(struct rank *r, const void *mine, size_t n, void *all)
 {
@@ -124,6 +125,7 @@ static void add_up(struct train_total *t, const struct train_word *w)
 {
 	for (int k = 0; k < PHASES; k++)
 		t->seconds[k] += w->seconds[k];
+	t->robbed_s += w->robbed_s;
 	t->samples += w->samples;
 	t->steps += w->steps;
 	if (w->longest_s > t->longest_s) {
@@ -179,6 +181,7 @@ static int end_epoch(struct rank *r, bool *ret_sound)
 int rank_epoch(struct rank *r, uint64_t number, bool *ret_sound)
 {
 	struct train_word *w = &r->word;
+	double robbed = robbed_s();
 
 	if (sampler_begin(&r->sampler, number, r->e))
 		return -1;
@@ -195,5 +198,6 @@ int rank_epoch(struct rank *r, uint64_t number, bool *ret_sound)
 		if (rank_step(r, number, i))
 			return -1;
 	}
+	w->robbed_s = robbed_s() - robbed;
 	return end_epoch(r, ret_sound);
 }

@@ -149,6 +149,7 @@ static void add_throughput(cJSON *data, const struct train_alone *alone, const s
 		json_num(o, "compute_samples_per_s", (double)s.samples / s.compute);
 		json_num(o, "longest_step", (double)res->totals[i].longest_step);
 		json_num(o, "longest_seconds", res->totals[i].longest_s);
+		json_num(o, "robbed_seconds", res->totals[i].robbed_s);
 		for (int k = 0; k < PHASES; k++)
 			json_num(json_get(o, "seconds") ? cJSON_GetObjectItem(o, "seconds")
 							: json_object(o, "seconds"),

@@ -3,6 +3,7 @@
 #include "lib/cluster/typed_way.h"
 #include "lib/core/stats.h"
 #include "lib/core/units.h"
+#include "lib/host/robbed.h"
 
 #include <math.h>
 
@@ -58,6 +59,19 @@ int say_slowest(const struct train_result *res, int ranks, double *ret_times)
 		slowest = times_usual(res, &p, i) > times_usual(res, &p, slowest) ? i : slowest;
 	*ret_times = times_usual(res, &p, slowest);
 	return slowest;
+}
+
+/* Less its part of the time in which others had the processor. */
+static double fair_of(const struct train_result *res, int rank)
+{
+	struct say_total t = say_total(res, rank);
+
+	return robbed_favour(t.steady, res->totals[rank].robbed_s * t.compute / t.wall);
+}
+
+static bool is_robbed(const struct run *x, int rank)
+{
+	return fair_of(x->res, rank) < STRAGGLER * usual(x->res, x->w->size, fair_of);
 }
 
 /* How many have that one's processors: of those that a launcher bound to others it is not slowed.
@@ -230,13 +244,26 @@ static bool may_spin(const struct run *x)
 	       x->w->size > x->res->history.last.words[0].processors;
 }
 
+/* In a step the one whom others took the processor for longest: all the others waited for it. */
+static double robbed_in_step(const struct run *x)
+{
+	double most = 0;
+
+	for (int i = 0; i < x->w->size; i++) {
+		const struct train_total *t = &x->res->totals[i];
+
+		most = fmax(most, t->steps ? t->robbed_s / (double)t->steps : 0);
+	}
+	return most;
+}
+
 /* A small model waits most of its time, on a healthy network, too: so far it may. */
 static bool crawls(const struct run *x, double rate)
 {
 	double part, wait = wait_s(x, &part);
 
 	return x->w->hosts > 1 && x->alone && !may_spin(x) && part > 0.9 &&
-	       efficiency(x, rate) < 0.05 && wait > may_wait_s(x);
+	       efficiency(x, rate) < 0.05 && wait - robbed_in_step(x) > may_wait_s(x);
 }
 
 static const char *all_hosts(const struct run *x)
@@ -302,15 +329,33 @@ static bool is_shared(const struct run *x, int rank)
 	return on_cpu && beside(x, rank) > x->res->history.last.words[rank].processors;
 }
 
+/* Why one that is slow is not to blame; NULL: it is. */
+static const char *excuse(const struct run *x, int rank)
+{
+	struct arena *a = report_arena(x->r);
+	int processors = (int)x->res->history.last.words[rank].processors;
+	struct unit_buf robbed, all;
+
+	if (is_shared(x, rank))
+		return arena_printf(a, "%d ranks share %d processor%s", beside(x, rank), processors,
+				    processors == 1 ? "" : "s");
+	if (is_robbed(x, rank))
+		return arena_printf(
+			a, "others had its processor for %s of %s",
+			format_duration(&robbed, (uint64_t)(x->res->totals[rank].robbed_s * 1e9)),
+			format_duration(&all, (uint64_t)(say_total(x->res, rank).wall * 1e9)));
+	return NULL;
+}
+
 void say_pace(const struct run *x)
 {
 	double times, rate = rate_of_all(x);
 	int slowest = say_slowest(x->res, x->w->size, &times), paused = who_paused(x);
-	int processors = (int)x->res->history.last.words[slowest].processors;
 	bool is_slow = times >= STRAGGLER && steady_of(x->res, slowest) >= TIME_TO_TELL;
+	const char *why = is_slow ? excuse(x, slowest) : NULL;
 	struct finding *f;
 
-	if (is_slow && !is_shared(x, slowest))
+	if (is_slow && !why)
 		f = say_straggler(x, slowest, times);
 	else if (paused >= 0 && !is_shared(x, paused))
 		f = say_pause(x, paused);
@@ -318,12 +363,9 @@ void say_pace(const struct run *x)
 		f = say_crawl(x, rate);
 	else
 		f = say_phases(x, slowest, rate);
-	if (is_slow && f->status == ST_INFO)
-		finding_set(f, ST_INFO,
-			    "%s; %s is %.1fx slower than the others (not judged: %d ranks share %d "
-			    "processor%s)",
-			    f->message, say_who(x, slowest), times, beside(x, slowest), processors,
-			    processors == 1 ? "" : "s");
+	if (why && f->status == ST_INFO)
+		finding_set(f, ST_INFO, "%s; %s is %.1fx slower than the others (not judged: %s)",
+			    f->message, say_who(x, slowest), times, why);
 	finding_value(f, rate, "samples/s");
 	report_add(x->r, f);
 }

@@ -73,15 +73,16 @@ struct train_word {
 	uint64_t params, shard; /* hashes: parameters; which samples, in order */
 	uint64_t maker;		/* as engine_maker() has it */
 	uint64_t samples, steps;
-	uint64_t bad_step;		     /* the first whose own gradient was not finite */
-	uint64_t hole_step;		     /* ... whose averaged one was not, as it arrived */
-	uint64_t is_lost;		     /* its parameters or statistics are not finite */
-	uint64_t grads[PROVEN_MAX];	     /* hashes of its own gradients of the first steps */
-	uint64_t before[PROVEN_MAX + 1];     /* hashes of the parameters before (and after) them */
-	double seconds[PHASES];		     /* of this epoch */
-	double longest_s;		     /* of its steps, without the exchange ... */
-	double longest_data_s;		     /* ... of that to get its data ... */
-	uint64_t longest_step;		     /* ... and which that was */
+	uint64_t bad_step;		 /* the first whose own gradient was not finite */
+	uint64_t hole_step;		 /* ... whose averaged one was not, as it arrived */
+	uint64_t is_lost;		 /* its parameters or statistics are not finite */
+	uint64_t grads[PROVEN_MAX];	 /* hashes of its own gradients of the first steps */
+	uint64_t before[PROVEN_MAX + 1]; /* hashes of the parameters before (and after) them */
+	double seconds[PHASES];		 /* of this epoch */
+	double longest_s;		 /* of its steps, without the exchange ... */
+	double longest_data_s;		 /* ... of that to get its data ... */
+	uint64_t longest_step;		 /* ... and which that was */
+	double robbed_s;		 /* it wanted a processor meanwhile, and others had it */
 	int64_t processors, first_processor; /* it may use so many, from this one on */
 };
 enum { OPTIONS_ALIKE = 18 };
@@ -94,7 +95,7 @@ struct train_pass {
 
 /* The sum over all epochs of one rank. */
 struct train_total {
-	double seconds[PHASES], longest_s, longest_data_s;
+	double seconds[PHASES], longest_s, longest_data_s, robbed_s;
 	uint64_t samples, steps, longest_step;
 };
 

@@ -34,8 +34,8 @@ static struct say_world world(const struct row *row, struct say_peer *peers)
 }
 
 /* Each rank trains for the same time: who is quick waits in the exchange. */
-static struct train_result result(const struct row *row, struct train_total *totals,
-				  struct train_word *words)
+static struct train_result result(const struct row *row, const double *robbed_s,
+				  struct train_total *totals, struct train_word *words)
 {
 	struct train_result res = {.totals = totals, .history = HISTORY_EMPTY};
 
@@ -43,7 +43,8 @@ static struct train_result result(const struct row *row, struct train_total *tot
 		totals[i] = (struct train_total){.samples = 1000,
 						 .steps = STEPS,
 						 .longest_s = row->longest_s[i],
-						 .longest_step = 34};
+						 .longest_step = 34,
+						 .robbed_s = robbed_s ? robbed_s[i] : 0};
 		totals[i].seconds[PHASE_BACKWARD] = row->compute_s[i];
 		totals[i].seconds[PHASE_EXCHANGE] = 10 - row->compute_s[i];
 		words[i] = (struct train_word){.processors = 8};
@@ -52,7 +53,7 @@ static struct train_result result(const struct row *row, struct train_total *tot
 	return res;
 }
 
-static void judge(const struct row *row)
+static void judge(const struct row *row, const double *robbed_s /* NULL: nobody was */)
 {
 	const struct model m = {.name = "cnn"};
 	const struct train_opts o = {.model = &m};
@@ -60,7 +61,7 @@ static void judge(const struct row *row)
 	struct train_total totals[RANKS];
 	struct train_word words[RANKS];
 	struct say_world w = world(row, peers);
-	struct train_result res = result(row, totals, words);
+	struct train_result res = result(row, robbed_s, totals, words);
 	struct err e = {0};
 	struct report *r = report_new(
 		&(struct report_opts){.command = "ddpsmoke", .host = "node0", .quiet = true}, &e);
@@ -80,7 +81,8 @@ static void judge(const struct row *row)
 }
 
 /* Of 87 kB of gradients, over so many hosts; @wait_s: in each of 100 steps. */
-static bool is_held_up(int per_host, double wait_s, double alone, const char **ret_fix)
+static bool is_held_up_beside(double robbed_s, int per_host, double wait_s, double alone,
+			      const char **ret_fix)
 {
 	const struct row row = {.what = "crawl", .per_host = per_host};
 	const struct model m = {.name = "cnn"};
@@ -91,7 +93,7 @@ static bool is_held_up(int per_host, double wait_s, double alone, const char **r
 	struct train_total totals[RANKS];
 	struct train_word words[RANKS];
 	struct say_world w = world(&row, peers);
-	struct train_result res = result(&row, totals, words);
+	struct train_result res = result(&row, NULL, totals, words);
 	struct err e = {0};
 	struct report *r = report_new(
 		&(struct report_opts){.command = "ddpsmoke", .host = "node0", .quiet = true}, &e);
@@ -103,6 +105,7 @@ static bool is_held_up(int per_host, double wait_s, double alone, const char **r
 	for (int i = 0; i < RANKS; i++) {
 		totals[i].seconds[PHASE_BACKWARD] = 1000 / alone;
 		totals[i].seconds[PHASE_EXCHANGE] = wait_s * STEPS + i; /* others wait longer */
+		totals[i].robbed_s = i == 1 ? robbed_s * STEPS : 0;
 	}
 	say_pace(&(const struct run){.r = r, .o = &o, .w = &w, .res = &res, .alone = &a});
 	warned = report_count(r, ST_WARN);
@@ -115,6 +118,11 @@ static bool is_held_up(int per_host, double wait_s, double alone, const char **r
 	cJSON_Delete(all);
 	(void)report_end(r, &e);
 	return warned;
+}
+
+static bool is_held_up(int per_host, double wait_s, double alone, const char **ret_fix)
+{
+	return is_held_up_beside(0, per_host, wait_s, alone, ret_fix);
 }
 
 static void who_crawls_is_told_from_who_has_little_to_do(void **state)
@@ -130,6 +138,30 @@ static void who_crawls_is_told_from_who_has_little_to_do(void **state)
 	/* a tiny step on a link of 100 Mb/s, or far away: little of the time, and yet healthy */
 	assert_false(is_held_up(1, 0.016, 100000, &fix));
 	assert_false(is_held_up(1, 0.2, 500, &fix)); /* it computes, too */
+	/* they wait for one whose processor others have */
+	assert_false(is_held_up_beside(0.18, 1, 0.2, 20000, &fix));
+	assert_true(is_held_up_beside(0.05, 1, 0.2, 20000, &fix));
+}
+
+static void who_was_robbed_of_its_processor_is_not_slow(void **state)
+{
+	static const struct row slow = {
+		"slow", {1, 1, 2, 1}, {.1, .1, .1, .1}, 1,
+		"warn", "rank 2",     "node2",		"2.0x slower than the others: compute"};
+	static const struct row robbed = {"robbed",
+					  {1, 1, 2, 1},
+					  {.1, .1, .1, .1},
+					  1,
+					  "info",
+					  "cnn",
+					  "node0",
+					  "2.0x slower than the others (not judged: others had its "
+					  "processor for 4 s of 10 s)"};
+
+	(void)state;
+	judge(&robbed, (const double[RANKS]){0, 0, 4, 0}); /* of 10 s; it computed for 2 */
+	judge(&slow, (const double[RANKS]){0, 0, 1, 0});
+	judge(&slow, (const double[RANKS]){4, 4, 4, 4}); /* as all others */
 }
 
 static void who_is_slow(void **state)
@@ -222,13 +254,14 @@ static void who_is_slow(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		judge(&rows[i]);
+		judge(&rows[i], NULL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_slow),
+		cmocka_unit_test(who_was_robbed_of_its_processor_is_not_slow),
 		cmocka_unit_test(who_crawls_is_told_from_who_has_little_to_do)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "bench/sweep/robbed.h"
+#include "lib/host/robbed.h"
 
 #include "lib/core/base.h"
 
