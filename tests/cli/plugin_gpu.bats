@@ -74,7 +74,7 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     [[ $(find kept/here -name '*.ranks' | wc -l) -eq 3 && ! -e kept/here/01-nccl-GPU-and-NCCL.err ]]
     # one rank carries nothing, whatever links the GPU has
     only ncclbench '--np 1 -b 8 -e 64M'
-    WINDSOCK_FAKE_CUDA=hopper run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --max 64M --ranks 1 --output -
+    WINDSOCK_FAKE_CUDA=hopper run -1 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --max 64M --ranks 1 --output -
     jq -e 'any(.steps[]; .name == "all_reduce, 1 ranks, 8 B to 64M" and .verdict == "pass")' <<<"$output"
 }
 
