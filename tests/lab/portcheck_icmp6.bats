@@ -119,13 +119,17 @@ said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject)
 
 @test "between hosts: whenever it is taken away, nothing else is blamed" {
     local seen=0 after
-    for after in 0.00 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.1 0.2 0.3 0.5; do
+    taken_away() { # AFTER: seconds from when they begin to ask
         on node2 ip address replace fd00:77::3/64 dev eth0 nodad
-        on node2 sh -c "sleep $after; ip address del fd00:77::3/64 dev eth0" 3>&- &
+        on node2 sh -c "sleep $1; ip address del fd00:77::3/64 dev eth0" 3>&- &
         mesh
         wait $!
         [ "$status" = 0 ] || [[ $(said) == "mesh.address node2: "* && $(said | wc -l) = 1 ]]
         [[ $(said) != *"its address fd00:77::3 went away while the hosts asked each other: somebody took it away"* ]] || seen=1
+    }
+    for after in 0.00 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.1 0.2 0.3 0.5; do taken_away $after; done
+    for after in 0.{03..15..2} 0.{16..40..3}; do # a busy machine may not have met the moment yet
+        [ $seen = 1 ] || taken_away "$after"
     done
     on node2 ip address replace fd00:77::3/64 dev eth0 nodad
     [ $seen = 1 ]

@@ -50,7 +50,7 @@ follow() { # NODE [NUMBER]
     local fix
     fix=$(first ".fix[${2:-0}]")
     [ "$fix" != null ]
-    on "$1" sh -c "sudo() { \"\$@\"; }; $fix" >&2
+    on "$1" sh -c "PATH='$BIN':\$PATH; sudo() { \"\$@\"; }; $fix" >&2
 }
 
 healthy() { # the next run passes, and knows of nothing that is wrong

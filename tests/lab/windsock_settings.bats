@@ -139,7 +139,7 @@ mend() { # NODE
     [[ $(first '.fix[0]') == *"sudo ip address add 10.77.0.4/16 dev eth0 && sudo ip address del 10.77.0.3/16 dev eth0   # on node3" ]]
     follow 3
     [[ $(on 3 ip route) == "default via 10.77.255.254 "* ]]
-    for node in 0 1 2 3; do follow $node 1; done
+    follow 0 1 # on all of them, from there
     healthy
 }
 
