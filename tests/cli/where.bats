@@ -92,7 +92,7 @@ refused() { # WHAT-IS-SAID ARGS...
     local run=$!
     wait_for 15 grep -q 'windsock join' err
     # shellcheck disable=SC2046
-    "$BIN/windsock" $(grep -o 'join .*' err) >/dev/null 2>&1 3>&-
+    run ! "$BIN/windsock" $(grep -o 'join .*' err) # that run fails
     local code=0
     wait "$run" || code=$?
     [ "$code" = 2 ]
