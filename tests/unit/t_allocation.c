@@ -24,7 +24,13 @@ static void put(const char *name, const char *text, mode_t mode)
 /* "NAME=VALUE" each; a value that begins with % is of a file in the folder. */
 static void surround(const char *const *settings)
 {
+	static const char output[] = "CMOCKA_MESSAGE_OUTPUT"; /* is the test's own */
+	const char *form = getenv(output);
+
+	form = form ? arena_strdup(&a, form) : NULL;
 	assert_int_equal(clearenv(), 0);
+	if (form)
+		setenv(output, form, 1);
 	setenv("PATH", folder, 1);
 	for (; *settings; settings++) {
 		const char *eq = strchr(*settings, '=');
