@@ -156,6 +156,7 @@ sudo ip link set dev eth0 mtu 1500   # on node3" ]
 }
 
 @test "ways: an MTU that was made smaller since its port takes no more is not just made larger again: what shows it" {
+    cd "$BATS_TEST_TMPDIR"
     run -0 --separate-stderr mesh 3 '
         takes() { # SIZE: what passes to node1, with every packet whole
             $WINDSOCK_RSH node1 "nft \"flush table ip x; add chain ip x in { type filter hook prerouting priority -300; }
