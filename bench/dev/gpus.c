@@ -60,7 +60,7 @@ static int judge(const struct cuda_answer *r, struct arena *a, struct gpus *ret,
 		return err_take_fix(e, arena_printf(a,
 						    "%s; without a GPU: ddpsmoke --device cpu, "
 						    "ncclbench --backend tcp",
-						    *r->fix ? r->fix : "- nvidia-smi says more"));
+						    r->fix));
 	}
 	if (!r->n)
 		note_cards(r->has_driver, a, ret);

@@ -57,6 +57,14 @@ static void fix_between(const struct story *s, const struct bench_rank *p, int o
 		finding_fix(f, "%s", s->between ?: BETWEEN_BOTH);
 }
 
+/* "... at ADDRESS ..." */
+static const char *place_in(struct arena *a, const char *message)
+{
+	const char *place = strstr(message, " at ") + strlen(" at ");
+
+	return arena_strndup(a, place, strcspn(place, " "));
+}
+
 /* What shows why, by what its sentence says. */
 static void fix_lost(struct report *r, const struct story *s, const struct bench_rank *p,
 		     const char *fix, struct finding *f)
@@ -78,16 +86,14 @@ static void fix_lost(struct report *r, const struct story *s, const struct bench
 	else if (strstr(message, "no rendezvous at "))
 		finding_fix(f,
 			    strstr(message, "Connection refused")
-				    ? "ss -ltn  # at %.*s: " RDZV_NOBODY
-				    : "portcheck %.*s  # from here: is the way to rank 0 free?",
-			    (int)strcspn(strstr(message, " at ") + 4, " "),
-			    strstr(message, " at ") + 4);
+				    ? "ss -ltn  # at %s: " RDZV_NOBODY
+				    : "portcheck %s  # from here: is the way to rank 0 free?",
+			    place_in(f->a, message));
 	else if (starts_with(message, "the rendezvous at "))
 		finding_fix(f,
-			    "dmesg -T | grep -iE 'out of memory|killed process'   # at %.*s, where "
+			    "dmesg -T | grep -iE 'out of memory|killed process'   # at %s, where "
 			    "rank 0 was",
-			    (int)strcspn(strstr(message, " at ") + 4, " "),
-			    strstr(message, " at ") + 4);
+			    place_in(f->a, message));
 	else if (p)
 		finding_fix(f,
 			    "uptime; ps -eo stat,pid,wchan:20,args | grep '^[DT]'   # on %s: the "

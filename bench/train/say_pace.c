@@ -266,6 +266,14 @@ static bool crawls(const struct run *x, double rate)
 	       efficiency(x, rate) < 0.05 && wait - robbed_in_step(x) > may_wait_s(x);
 }
 
+/* What the network costs all of them, also the one that waits least. */
+static double network_s(const struct run *x)
+{
+	double part;
+
+	return wait_s(x, &part) * (double)x->res->totals[0].steps;
+}
+
 static const char *all_hosts(const struct run *x)
 {
 	struct arena *a = report_arena(x->r);
@@ -282,7 +290,8 @@ static const char *all_hosts(const struct run *x)
 	return hosts;
 }
 
-static struct finding *say_crawl(const struct run *x, double rate)
+/* @slow: who is slow besides, and costs less; -1: nobody. */
+static struct finding *say_crawl(const struct run *x, double rate, int slow)
 {
 	struct finding *f = say_find(x, "train.pace", -1);
 	struct unit_buf time, size;
@@ -295,6 +304,9 @@ static struct finding *say_crawl(const struct run *x, double rate)
 		    format_duration(&time, (uint64_t)(wait * 1e9)),
 		    format_size(&size, x->res->nparams * sizeof(float)), part * 100, rate,
 		    x->w->size, efficiency(x, rate) * 100, x->w->size);
+	if (slow >= 0)
+		finding_set(f, ST_WARN, "%s; besides, %s computes slower than the others",
+			    f->message, say_who(x, slow));
 	finding_fix(f, "%s --find-slow",
 		    typed_for(report_arena(x->r), "ncclbench", NULL, all_hosts(x)));
 	return f;
@@ -349,18 +361,21 @@ static const char *excuse(const struct run *x, int rank)
 
 void say_pace(const struct run *x)
 {
-	double times, rate = rate_of_all(x);
+	double times, rate = rate_of_all(x), network = crawls(x, rate) ? network_s(x) : 0;
 	int slowest = say_slowest(x->res, x->w->size, &times), paused = who_paused(x);
+	double slow_s = steady_of(x->res, slowest) - usual(x->res, x->w->size, steady_of);
 	bool is_slow = times >= STRAGGLER && steady_of(x->res, slowest) >= TIME_TO_TELL;
 	const char *why = is_slow ? excuse(x, slowest) : NULL;
 	struct finding *f;
 
-	if (is_slow && !why)
+	/* What costs all of them most. */
+	if (is_slow && !why && slow_s >= network)
 		f = say_straggler(x, slowest, times);
-	else if (paused >= 0 && !is_shared(x, paused))
+	else if (paused >= 0 && !is_shared(x, paused) &&
+		 x->res->totals[paused].longest_s >= network)
 		f = say_pause(x, paused);
-	else if (crawls(x, rate))
-		f = say_crawl(x, rate);
+	else if (network > 0)
+		f = say_crawl(x, rate, is_slow && !why ? slowest : -1);
 	else
 		f = say_phases(x, slowest, rate);
 	if (why && f->status == ST_INFO)

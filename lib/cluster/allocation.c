@@ -9,19 +9,32 @@
 /* A file with a line for each slot or each host of the job: LSF's, Grid Engine's, PBS's. */
 static const struct scheduler {
 	const char *name, *file;
-	const char *inside[3]; /* set in every job of it */
-	const char *program;   /* what reaches a host of the job, where it is on the PATH */
+	const char *pairs, *names; /* variables with what is in the file: "hostA 8 hostB 4" */
+	const char *inside[3];	   /* set in every job of it */
+	const char *program;	   /* what reaches a host of the job, where it is on the PATH */
 	const char *rsh;
 } schedulers[] = {
-	{"PBS", "PBS_NODEFILE", {NULL}, NULL, NULL},
-	{"LSF", "LSB_DJOB_HOSTFILE", {"LSB_JOBID"}, "blaunch", "blaunch"},
+	{"PBS", "PBS_NODEFILE", NULL, NULL, {NULL}, NULL, NULL},
+	{"LSF",
+	 "LSB_DJOB_HOSTFILE",
+	 "LSB_MCPU_HOSTS",
+	 "LSB_HOSTS",
+	 {"LSB_JOBID"},
+	 "blaunch",
+	 "blaunch"},
 	/* as Open MPI and MPICH call it there */
-	{"Grid Engine", "PE_HOSTFILE", {"JOB_ID", "SGE_ROOT"}, "qrsh", "qrsh -inherit -V"},
+	{"Grid Engine",
+	 "PE_HOSTFILE",
+	 NULL,
+	 NULL,
+	 {"JOB_ID", "SGE_ROOT"},
+	 "qrsh",
+	 "qrsh -inherit -V"},
 };
 
 static const char *given(const char *name)
 {
-	const char *v = getenv(name);
+	const char *v = name ? getenv(name) : NULL;
 
 	return v && *v ? v : NULL;
 }
@@ -111,11 +124,10 @@ static const char *listed(struct arena *a, const char *words, bool numbers, size
 	return t.s;
 }
 
-/* LSF's variables, where the file that it wrote is not there (any more). */
-static void lsf_words(struct arena *a, const struct scheduler *s, struct allocation *ret)
+/* The variables, where the file that it wrote is not there (any more). */
+static void by_words(struct arena *a, const struct scheduler *s, struct allocation *ret)
 {
-	const char *pairs = given("LSB_MCPU_HOSTS"), *names = given("LSB_HOSTS");
-	const char *words = pairs ?: names ?: "", *hosts;
+	const char *pairs = given(s->pairs), *words = pairs ?: given(s->names) ?: "", *hosts;
 	size_t n = 0;
 
 	hosts = listed(a, words, pairs, &n);
@@ -135,16 +147,20 @@ void allocation_find(struct arena *a, struct allocation *ret)
 			continue;
 		if (file && !access(file, R_OK))
 			take(a, s, count(a, file), file, arena_printf(a, "\"$%s\"", s->file), ret);
-		else if (starts_with(s->file, "LSB_"))
-			lsf_words(a, s, ret);
+		else
+			by_words(a, s, ret);
 	}
 }
 
 void allocation_forget(void)
 {
 	(void)unsetenv("SLURM_JOB_NODELIST");
-	for (size_t i = 0; i < ARRAY_LEN(schedulers); i++)
-		(void)unsetenv(schedulers[i].file);
-	(void)unsetenv("LSB_MCPU_HOSTS");
-	(void)unsetenv("LSB_HOSTS");
+	for (size_t i = 0; i < ARRAY_LEN(schedulers); i++) {
+		const struct scheduler *s = &schedulers[i];
+		const char *const names[] = {s->file, s->pairs, s->names};
+
+		for (size_t k = 0; k < ARRAY_LEN(names); k++)
+			if (names[k])
+				(void)unsetenv(names[k]);
+	}
 }

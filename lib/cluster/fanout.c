@@ -135,13 +135,12 @@ static void on_again(struct loop *l UNUSED, struct timer *t)
 /* Nothing was run there. */
 static bool comes_again(struct slot *s, struct fanout_result *r)
 {
-	const uint64_t gone_ns = now_ns() - s->since_ns, all_ns = s->f->o.deadline_ns;
 	struct err ignored;
 	uint64_t pause_ns;
 
 	if (!r->away || !way_turned_away(r->err) || interrupt_pending() ||
-	    !way_may_try_again(s->tried, (size_t)(s - s->f->slots),
-			       gone_ns < all_ns ? all_ns - gone_ns : 0, &pause_ns) ||
+	    !way_may_try_again(s->tried, (size_t)(s - s->f->slots), s->since_ns,
+			       s->f->o.deadline_ns, &pause_ns) ||
 	    loop_arm(&s->f->loop, &s->again, pause_ns, &ignored) < 0)
 		return false;
 	s->tried++;

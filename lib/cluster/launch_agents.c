@@ -304,12 +304,11 @@ static void on_again(struct loop *l UNUSED, struct timer *t)
 /* Whom sshd turned away among so many has run nothing, and is tried again a little later. */
 static bool comes_again(struct agent_host *h)
 {
-	const uint64_t gone_ns = now_ns() - h->since_ns, all_ns = h->of->o.deadline_ns;
 	uint64_t pause_ns;
 
 	if (h->state != AGENT_STARTING || h->local || h->h->trouble || !way_turned_away(h->tail) ||
-	    !way_may_try_again(h->tried, (size_t)h->h->name[strlen(h->h->name) - 1],
-			       gone_ns < all_ns ? all_ns - gone_ns : 0, &pause_ns))
+	    !way_may_try_again(h->tried, (size_t)h->h->name[strlen(h->h->name) - 1], h->since_ns,
+			       h->of->o.deadline_ns, &pause_ns))
 		return false;
 	unwatch(h);
 	streams_done(&h->streams);

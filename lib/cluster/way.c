@@ -70,13 +70,14 @@ bool way_turned_away(const char *err)
 	       (strcasestr(says, "connection closed") || strcasestr(says, "connection reset"));
 }
 
-bool way_may_try_again(unsigned tried, size_t who, uint64_t left_ns, uint64_t *ret_pause_ns)
+bool way_may_try_again(unsigned tried, size_t who, uint64_t since_ns, uint64_t deadline_ns,
+		       uint64_t *ret_pause_ns)
 {
 	enum { TRIES = 5, APART = 8 };
 	const uint64_t pause_ns = NS_PER_S / 2 << tried;
 
 	*ret_pause_ns = pause_ns + pause_ns / APART * (who % APART);
-	return tried < TRIES && *ret_pause_ns < left_ns;
+	return tried < TRIES && now_ns() - since_ns + *ret_pause_ns < deadline_ns;
 }
 
 #define HOST "HOST" /* its place in a fix */

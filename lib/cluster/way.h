@@ -16,8 +16,9 @@ const struct ssh_cause *way_ssh_cause(const char *err);
 /* sshd there, or a jump host's, heard no more logins just then: nothing was run. */
 bool way_turned_away(const char *err);
 /* So it is tried again, a few times, later each time; those that were turned away together not
- * together (@who: their numbers), and none when @left_ns are over. */
-bool way_may_try_again(unsigned tried, size_t who, uint64_t left_ns, uint64_t *ret_pause_ns);
+ * together (@who: their numbers), and none later than @deadline_ns after @since_ns. */
+bool way_may_try_again(unsigned tried, size_t who, uint64_t since_ns, uint64_t deadline_ns,
+		       uint64_t *ret_pause_ns);
 
 /* What @said, its last line, means, and what is typed then (NULL: not known). NULL: it may as well
  * be of what was to run there. */

@@ -38,7 +38,7 @@ void cuda_ask(const char *library, struct cuda_answer *ret)
 	if (!say || say(code, &text) || !text)
 		text = "no reason given";
 	(void)snprintf(ret->text, sizeof(ret->text), "%s (CUDA error %d)", text, code);
-	(void)cuda_start_fix(code, *(void **)&init, ret->fix, sizeof(ret->fix));
+	cuda_start_fix(code, *(void **)&init, ret->fix, sizeof(ret->fix));
 }
 
 struct asking {
@@ -67,5 +67,6 @@ enum aside_end cuda_ask_aside(const char *library, uint64_t deadline_ns, struct 
 	const struct aside s = {.work = work, .take = take, .arg = &a, .deadline_ns = deadline_ns};
 
 	*ret = (struct cuda_answer){.is_sick = true, .text = "it ended the process that asked it"};
+	cuda_start_fix(ret->error, NULL, ret->fix, sizeof(ret->fix));
 	return aside_run(&s);
 }

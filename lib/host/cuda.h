@@ -13,7 +13,7 @@ struct cuda_answer { /* travels out of a child as it is */
 	bool has_driver, is_sick;
 	int error;	/* CUresult of a sick one */
 	char text[160]; /* likewise */
-	char fix[360];	/* what helps, where that is known: lib/host/cuda_start.h */
+	char fix[360];	/* what helps then: lib/host/cuda_start.h */
 };
 
 /* In this process. @library: NULL for the driver's. */

@@ -12,7 +12,7 @@ static const char *file_of(const void *in)
 	return in && dladdr(in, &found) && found.dli_fname ? found.dli_fname : "libcuda.so.1";
 }
 
-bool cuda_start_fix(int code, const void *in, char *ret, size_t n)
+void cuda_start_fix(int code, const void *in, char *ret, size_t n)
 {
 	switch (code) {
 	case NOT_READY:
@@ -20,13 +20,13 @@ bool cuda_start_fix(int code, const void *in, char *ret, size_t n)
 			       "sudo systemctl enable --now nvidia-fabricmanager   # of the "
 			       "driver's version; nvidia-smi -q | grep -A 3 Fabric says how far it "
 			       "is; in a confidential VM: nvidia-smi conf-compute -srs 1");
-		return true;
+		break;
 	case MISMATCH:
 		(void)snprintf(ret, n,
 			       "cat /proc/driver/nvidia/version   # %s is of another version than "
 			       "that: reboot after an upgrade, start a container anew",
 			       file_of(in));
-		return true;
+		break;
 	case NO_COMPAT:
 		(void)snprintf(ret, n,
 			       "- %s is CUDA's compatibility library, which is for data center "
@@ -34,8 +34,9 @@ bool cuda_start_fix(int code, const void *in, char *ret, size_t n)
 			       "/etc/ld.so.conf.d (then ldconfig), so that the driver's own is "
 			       "found",
 			       file_of(in));
-		return true;
+		break;
 	default:
-		return false;
+		(void)snprintf(ret, n,
+			       "nvidia-smi   # it says more; so does dmesg -T | grep -i nvrm");
 	}
 }

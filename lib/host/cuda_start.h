@@ -8,9 +8,8 @@
 
 /*
  * By what cuInit() returned, into @ret as a fix (lib/core/fix.h); a command ends in a comment. @in:
- * a function of the libcuda that was asked, which is named where another should be. False: nothing
- * is known of that number.
+ * a function of the libcuda that was asked, which is named where another should be.
  */
-bool cuda_start_fix(int code, const void *in, char *ret, size_t n);
+void cuda_start_fix(int code, const void *in, char *ret, size_t n);
 
 #endif

@@ -216,9 +216,8 @@ static int does_not_start(const struct driver *d, CUresult r, struct err *e)
 
 	err_set(e, ERR_ABSENT, "CUDA does not start: %s (%d)",
 		!d->error_string(r, &text) && text ? text : "an unknown error", (int)r);
-	return cuda_start_fix((int)r, *(void *const *)&d->init, fix, sizeof(fix))
-		       ? err_take_fix(e, fix)
-		       : -1;
+	cuda_start_fix((int)r, *(void *const *)&d->init, fix, sizeof(fix));
+	return err_take_fix(e, fix);
 }
 
 static int run(const struct burst_ask *ask, struct err *e)

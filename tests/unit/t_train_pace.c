@@ -81,14 +81,17 @@ static void judge(const struct row *row, const double *robbed_s /* NULL: nobody 
 }
 
 /* Of 87 kB of gradients, over so many hosts; @wait_s: in each of 100 steps. */
-static bool is_held_up_beside(double robbed_s, int per_host, double wait_s, double alone,
+struct beside {
+	double robbed_s, slow_s; /* of rank 1 in each step, and of rank 2 in all of them */
+};
+static bool is_held_up_beside(struct beside others, int per_host, double wait_s, double alone,
 			      const char **ret_fix)
 {
 	const struct row row = {.what = "crawl", .per_host = per_host};
 	const struct model m = {.name = "cnn"};
 	const struct train_opts o = {.model = &m};
 	const struct train_alone a = {.samples_per_s = alone};
-	static char fix[128];
+	static char fix[512];
 	struct say_peer peers[RANKS];
 	struct train_total totals[RANKS];
 	struct train_word words[RANKS];
@@ -97,6 +100,7 @@ static bool is_held_up_beside(double robbed_s, int per_host, double wait_s, doub
 	struct err e = {0};
 	struct report *r = report_new(
 		&(struct report_opts){.command = "ddpsmoke", .host = "node0", .quiet = true}, &e);
+	const cJSON *f;
 	cJSON *all;
 	bool warned;
 
@@ -105,15 +109,18 @@ static bool is_held_up_beside(double robbed_s, int per_host, double wait_s, doub
 	for (int i = 0; i < RANKS; i++) {
 		totals[i].seconds[PHASE_BACKWARD] = 1000 / alone;
 		totals[i].seconds[PHASE_EXCHANGE] = wait_s * STEPS + i; /* others wait longer */
-		totals[i].robbed_s = i == 1 ? robbed_s * STEPS : 0;
+		totals[i].robbed_s = i == 1 ? others.robbed_s * STEPS : 0;
+		totals[i].seconds[PHASE_FORWARD] = i == 2 ? others.slow_s : 0;
 	}
 	say_pace(&(const struct run){.r = r, .o = &o, .w = &w, .res = &res, .alone = &a});
 	warned = report_count(r, ST_WARN);
 	all = report_envelope(r);
+	f = json_get(all, "findings")->child;
 	if (warned)
 		(void)snprintf(fix, sizeof(fix), "%s",
-			       cJSON_GetStringValue(
-				       json_get(json_get(all, "findings")->child, "fix")->child));
+			       cJSON_GetStringValue(json_get(f, "fix")->child));
+	if (warned && others.slow_s > 0)
+		(void)snprintf(fix, sizeof(fix), "%s", json_text(f, "message"));
 	*ret_fix = fix;
 	cJSON_Delete(all);
 	(void)report_end(r, &e);
@@ -122,7 +129,7 @@ static bool is_held_up_beside(double robbed_s, int per_host, double wait_s, doub
 
 static bool is_held_up(int per_host, double wait_s, double alone, const char **ret_fix)
 {
-	return is_held_up_beside(0, per_host, wait_s, alone, ret_fix);
+	return is_held_up_beside((struct beside){0}, per_host, wait_s, alone, ret_fix);
 }
 
 static void who_crawls_is_told_from_who_has_little_to_do(void **state)
@@ -139,8 +146,22 @@ static void who_crawls_is_told_from_who_has_little_to_do(void **state)
 	assert_false(is_held_up(1, 0.016, 100000, &fix));
 	assert_false(is_held_up(1, 0.2, 500, &fix)); /* it computes, too */
 	/* they wait for one whose processor others have */
-	assert_false(is_held_up_beside(0.18, 1, 0.2, 20000, &fix));
-	assert_true(is_held_up_beside(0.05, 1, 0.2, 20000, &fix));
+	assert_false(is_held_up_beside((struct beside){.robbed_s = 0.18}, 1, 0.2, 20000, &fix));
+	assert_true(is_held_up_beside((struct beside){.robbed_s = 0.05}, 1, 0.2, 20000, &fix));
+}
+
+static void what_costs_most_comes_first(void **state)
+{
+	const char *says;
+
+	(void)state;
+	/* 20 s of the network's */
+	assert_true(is_held_up_beside((struct beside){.slow_s = 1}, 1, 0.2, 20000, &says));
+	assert_non_null(strstr(says, "the network holds the training up"));
+	assert_non_null(strstr(
+		says, "; besides, rank 2 (node2, 10.0.0.1) computes slower than the others"));
+	assert_true(is_held_up_beside((struct beside){.slow_s = 30}, 1, 0.2, 20000, &says));
+	assert_non_null(strstr(says, "rank 2 (node2, 10.0.0.1) is "));
 }
 
 static void who_was_robbed_of_its_processor_is_not_slow(void **state)
@@ -262,7 +283,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_slow),
 		cmocka_unit_test(who_was_robbed_of_its_processor_is_not_slow),
-		cmocka_unit_test(who_crawls_is_told_from_who_has_little_to_do)};
+		cmocka_unit_test(who_crawls_is_told_from_who_has_little_to_do),
+		cmocka_unit_test(what_costs_most_comes_first)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

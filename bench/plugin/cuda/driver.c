@@ -49,9 +49,8 @@ static int does_not_start(CUresult r, struct err *e)
 	char fix[sizeof(e->hint)];
 
 	err_set(e, ERR_ABSENT, "the NVIDIA driver does not start: %s", driver_words(r));
-	return cuda_start_fix((int)r, dlsym(RTLD_DEFAULT, "cuInit"), fix, sizeof(fix))
-		       ? err_take_fix(e, fix)
-		       : err_hint(e, "nvidia-smi says more");
+	cuda_start_fix((int)r, dlsym(RTLD_DEFAULT, "cuInit"), fix, sizeof(fix));
+	return err_take_fix(e, fix);
 }
 
 int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
