@@ -29,12 +29,14 @@ run_all() { # NAME COMMAND...: each a suite, as scripts/check runs them
     [ "$status" -eq 1 ] && [ "${lines[-1]}" = "1 passed, 1 failed" ]
     [[ $output != *"run again"* ]]
     [ "$(cat logs/count)" = "1 passed, 1 failed" ]
+    [ "$(grep ^failed <<<"$output")" = "failed: unit-b: not ok 1 - b" ]
 }
 
 @test "suites: silence, a broken plan and a bad end are failures" {
     for command in true 'echo 1..2; echo "ok 1 - a"' 'echo "ok 1 - a"; exit 5'; do
         run_all unit/a "$command"
         [ "$status" -eq 1 ] && [[ ${lines[-1]} == *" 1 failed" ]]
+        [[ $output == *"failed: unit-a: no test of it"* ]]
     done
 }
 
@@ -139,7 +141,7 @@ formatter() { # NAME VERSION
     [ "$(tail -n 1 ran)" = tests/lab/windsock_full.bats ]
     [ "$(grep -v bats ran | sort -u | paste -sd,)" = "diff,fuzz ,fuzz --build,house,unit" ]
     [ "$(grep fuzz ran | head -n 1)" = "fuzz --build" ]
-    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 13)) passed, 0 failed" ]] # two builds are no stubs
+    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 14)) passed, 0 failed" ]] # two builds, and the tree, are no stubs
 }
 
 @test "suites: what one leaves in its TMPDIR, or running, is a failure, and is taken away" {
