@@ -154,7 +154,7 @@ END
 @test "strange: a link that comes and goes, while they ask and before" {
     switch sh -c 'n=0
         until [ -e stop ] && [ $n -gt 10 ]; do
-            n=$((n + 1)); ip link set node2 down; ip link set node2 up; sleep 0.2
+            n=$((n + 1)); ip link set node2 down; ip link set node2 up; sleep "0.$((n % 3))5" # not in step with them
         done' 3>&- &
     for _ in {1..40}; do # it may be over before that, or come between two runs
         ask
