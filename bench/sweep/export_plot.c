@@ -1,16 +1,12 @@
 #include "bench/sweep/export.h"
 
-#include "lib/core/file.h"
 #include "lib/core/text.h"
 #include "lib/core/units.h"
+#include "lib/report/chart.h"
 
 #include <math.h>
 
-enum { WIDTH = 760, PANEL = 300, LEFT = 80, RIGHT = 150, TOP = 40, GAP = 70, COLORS = 6 };
 enum { TEXT_ROWS = 10, TEXT_LEFT = 10 };
-
-static const char *const colors[COLORS] = {"#1f77b4", "#d62728", "#2ca02c",
-					   "#9467bd", "#ff7f0e", "#17becf"};
 
 /* --- scales -------------------------------------------------------------------------- */
 
@@ -50,85 +46,34 @@ static double at(const struct scale *s, double v, double base)
 
 /* --- SVG ------------------------------------------------------------------------------ */
 
-static const char *escaped(struct arena *a, const char *s)
+static chart_lines lines_of(const plot_runs *runs, int what, struct arena *a)
 {
-	struct text t;
+	chart_lines all = {0};
 
-	text_init(&t, a);
-	for (; *s; s++)
-		if (*s == '<' || *s == '&' || *s == '>')
-			text_addf(&t, "&#%d;", *s);
-		else if ((unsigned char)*s >= ' ')
-			text_addn(&t, s, 1);
-	return t.s;
-}
-
-static void frame(struct text *t, const struct scale *x, const struct scale *y, int top,
-		  const char *title)
-{
-	double w = WIDTH - LEFT - RIGHT;
-	int every = x->high - x->low > 14 ? 4 : 2;
-
-	text_addf(t, "<text x='%d' y='%d' font-weight='bold'>%s</text>\n", LEFT, top - 12, title);
-	for (double v = x->low; v <= x->high; v++) {
-		double px = LEFT + (v - x->low) / (x->high - x->low) * w;
-		struct unit_buf b;
-
-		if ((int)(v - x->low) % every)
-			continue;
-		text_addf(t,
-			  "<line x1='%.1f' x2='%.1f' y1='%d' y2='%d' stroke='#ddd'/><text "
-			  "x='%.1f' y='%d' text-anchor='middle'>%s</text>\n",
-			  px, px, top, top + PANEL, px, top + PANEL + 18,
-			  format_size(&b, (uint64_t)exp2(v)));
-	}
-	for (double v = y->low; v <= y->high; v++) {
-		double py = top + PANEL - (v - y->low) / (y->high - y->low) * PANEL;
-
-		text_addf(t,
-			  "<line x1='%d' x2='%.1f' y1='%.1f' y2='%.1f' stroke='#ddd'/><text "
-			  "x='%d' y='%.1f' text-anchor='end'>%g</text>\n",
-			  LEFT, LEFT + w, py, py, LEFT - 8, py + 4, pow(10, v));
-	}
-}
-
-static void lines(struct text *t, const plot_runs *runs, int what, int top)
-{
-	struct scale x = scale_of(runs, 0, 2), y = scale_of(runs, what, 10);
-	double w = WIDTH - LEFT - RIGHT;
-
-	frame(t, &x, &y, top, what == 1 ? "Bus bandwidth, GB/s" : "Time, us");
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct plot_run *run = &runs->v[i];
-		const char *color = colors[i % COLORS];
+		struct chart_line *l = LIST_ADD(a, &all);
 
-		text_addf(t, "<polyline fill='none' stroke-width='2' stroke='%s' points='", color);
-		for (size_t k = 0; k < run->points.n; k++) {
-			const struct plot_point *p = &run->points.v[k];
+		l->name = runs->v[i].name;
+		for (size_t k = 0; k < runs->v[i].points.n; k++) {
+			const struct plot_point *p = &runs->v[i].points.v[k];
 
-			if (p->bytes > 0 && value_of(p, what) > 0)
-				text_addf(t, "%.1f,%.1f ", LEFT + at(&x, p->bytes, 2) * w,
-					  top + PANEL - at(&y, value_of(p, what), 10) * PANEL);
+			*LIST_ADD(a, &l->points) =
+				(struct chart_point){p->bytes, value_of(p, what)};
 		}
-		text_addf(t, "'/>\n<text x='%d' y='%d' fill='%s'>%s</text>\n", WIDTH - RIGHT + 10,
-			  top + 14 + (int)i * 18, color, escaped(t->a, run->name));
 	}
+	return all;
 }
 
-int plot_svg(const plot_runs *runs, struct arena *a, const char *path, struct err *e)
+int plot_svg(const plot_runs *runs, const char *title, struct arena *a, const char *path,
+	     struct err *e)
 {
-	struct text t;
+	const struct chart_panel panels[] = {
+		{{"Bus bandwidth", "size", "GB/s", .log = true, .sizes = true},
+		 lines_of(runs, 1, a)},
+		{{"Time", "size", "time", .log = true, .sizes = true, .durations = true},
+		 lines_of(runs, 2, a)}};
 
-	text_init(&t, a);
-	text_addf(&t,
-		  "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
-		  "font-family='sans-serif' font-size='12'>\n<rect width='100%%' height='100%%' "
-		  "fill='white'/>\n",
-		  WIDTH, TOP + 2 * PANEL + GAP + 40);
-	lines(&t, runs, 1, TOP);
-	lines(&t, runs, 2, TOP + PANEL + GAP);
-	text_add(&t, "</svg>\n");
-	return file_replace(path, t.s, t.n, &(struct file_replace_opts){0}, e);
+	return chart_picture(title, panels, ARRAY_LEN(panels), a, path, e);
 }
 
 /* --- a terminal ----------------------------------------------------------------------- */

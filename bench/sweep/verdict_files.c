@@ -21,6 +21,16 @@ static void add_story(plot_runs *runs, const struct story *s, const char *name)
 	}
 }
 
+/* What was measured, and between whom. */
+static const char *title_of(const struct story *s)
+{
+	size_t ranks = s->ranks.n, hosts = s->spread.n;
+
+	return arena_printf(s->a, "%s, %zu rank%s on %zu host%s\n%s over %s, %s",
+			    s->sweep.coll->name, ranks, ranks == 1 ? "" : "s", hosts,
+			    hosts == 1 ? "" : "s", s->device, s->backend, s->transport);
+}
+
 static int draw(const struct story *s, const struct verdict_opts *o, struct err *e)
 {
 	plot_runs runs = {0};
@@ -36,7 +46,7 @@ static int draw(const struct story *s, const struct verdict_opts *o, struct err 
 
 		report_answer(s->r, text, strlen(text));
 	}
-	return o->plot ? plot_svg(&runs, s->a, o->plot, e) : 0;
+	return o->plot ? plot_svg(&runs, title_of(s), s->a, o->plot, e) : 0;
 }
 
 /* What a healthy cluster does is not learned from a run that was cut short, or that failed. */

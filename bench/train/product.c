@@ -1,106 +1,44 @@
 #include "bench/train/product.h"
 
 #include "bench/ranks/hosts.h"
-#include "lib/core/file.h"
 #include "lib/core/quote.h"
 #include "lib/core/text.h"
+#include "lib/report/chart.h"
 #include "lib/report/json.h"
 
 #include <math.h>
 
 /* --- the picture -------------------------------------------------------------------- */
 
-enum { WIDTH = 720, HEIGHT = 360, LEFT = 56, TOP = 24, RIGHT = 16, BOTTOM = 40, TICKS = 4 };
-
-struct plot {
-	struct text t;
-	double steps, most; /* of the axes */
-};
-
-static double at_x(const struct plot *p, double step)
+/* Behind its last step. */
+static void draw(chart_lines *all, const char *name, const cJSON *list, const char *y,
+		 struct arena *a)
 {
-	return LEFT + step / p->steps * (WIDTH - LEFT - RIGHT);
+	struct chart_line *l = LIST_ADD(a, all);
+
+	l->name = name;
+	for (const cJSON *o = list ? list->child : NULL; o; o = o->next)
+		*LIST_ADD(a, &l->points) = (struct chart_point){json_get_num(o, "step", 0) + 1,
+								json_get_num(o, y, NAN)};
 }
 
-static double at_y(const struct plot *p, double loss)
+static const char *title_of(const cJSON *data, struct arena *a)
 {
-	return TOP + (1 - loss / p->most) * (HEIGHT - TOP - BOTTOM);
-}
+	int ranks = cJSON_GetArraySize(json_get(json_get(data, "world"), "ranks"));
 
-/* Behind its last step; of one point a line shows nothing, a dot does. */
-static void line(struct plot *p, const cJSON *list, const char *y, const char *colour)
-{
-	double at = 0, loss = 0;
-	int n = 0;
-
-	text_addf(&p->t, "<polyline fill='none' stroke='%s' stroke-width='1.5' points='", colour);
-	for (const cJSON *o = list ? list->child : NULL; o; o = o->next) {
-		double v = json_get_num(o, y, NAN);
-
-		if (!isfinite(v))
-			continue;
-		at = at_x(p, json_get_num(o, "step", 0) + 1);
-		loss = at_y(p, v);
-		text_addf(&p->t, "%.1f,%.1f ", at, loss);
-		n++;
-	}
-	text_add(&p->t, "'/>\n");
-	if (n == 1)
-		text_addf(&p->t, "<circle cx='%.1f' cy='%.1f' r='3' fill='%s'/>\n", at, loss,
-			  colour);
-}
-
-/* Room for all of these. */
-static void widen(struct plot *p, const cJSON *list, const char *y)
-{
-	for (const cJSON *o = list ? list->child : NULL; o; o = o->next) {
-		double v = json_get_num(o, y, NAN);
-
-		p->steps = fmax(p->steps, json_get_num(o, "step", 0) + 1);
-		p->most = isfinite(v) ? fmax(p->most, v) : p->most;
-	}
-}
-
-static void axes(struct plot *p)
-{
-	text_addf(&p->t,
-		  "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
-		  "font-family='sans-serif' font-size='12'>\n"
-		  "<rect width='100%%' height='100%%' fill='white'/>\n",
-		  WIDTH, HEIGHT);
-	for (int i = 0; i <= TICKS; i++) {
-		double loss = p->most * i / TICKS;
-
-		text_addf(&p->t,
-			  "<path d='M%d %.1fH%d' stroke='#ddd'/><text x='%d' y='%.1f' "
-			  "text-anchor='end'>%.2g</text>\n",
-			  LEFT, at_y(p, loss), WIDTH - RIGHT, LEFT - 6, at_y(p, loss) + 4, loss);
-	}
-	for (double step = 0; step <= p->steps; step += ceil(p->steps / TICKS)) /* whole ones */
-		text_addf(&p->t, "<text x='%.1f' y='%d' text-anchor='middle'>%.0f</text>\n",
-			  at_x(p, step), HEIGHT - BOTTOM + 18, step);
-	text_addf(&p->t,
-		  "<text x='%d' y='%d' text-anchor='middle'>step</text>\n"
-		  "<text x='%d' y='16'>loss: <tspan fill='#1f77b4'>training</tspan>, "
-		  "<tspan fill='#d62728'>validation</tspan></text>\n",
-		  (LEFT + WIDTH) / 2, HEIGHT - 6, LEFT);
+	return arena_printf(a, "ddpsmoke: loss of %s on %d rank%s",
+			    json_get_str(json_get(data, "model"), "name") ?: "the model", ranks,
+			    ranks == 1 ? "" : "s");
 }
 
 int product_plot(const cJSON *data, const char *path, struct err *e)
 {
-	static const struct file_replace_opts plain;
-	const cJSON *steps = json_get(data, "steps"), *epochs = json_get(data, "epochs");
 	AUTO(arena_done) struct arena a = {0};
-	struct plot p = {.steps = 1, .most = 1e-9};
+	struct chart_panel p = {{"", "step", "loss", .whole = true}, {0}};
 
-	widen(&p, steps, "loss");
-	widen(&p, epochs, "validation_loss");
-	text_init(&p.t, &a);
-	axes(&p);
-	line(&p, steps, "loss", "#1f77b4");
-	line(&p, epochs, "validation_loss", "#d62728");
-	text_add(&p.t, "</svg>\n");
-	return file_replace(path, p.t.s, strlen(p.t.s), &plain, e);
+	draw(&p.lines, "training", json_get(data, "steps"), "loss", &a);
+	draw(&p.lines, "validation", json_get(data, "epochs"), "validation_loss", &a);
+	return chart_picture(title_of(data, &a), &p, 1, &a, path, e);
 }
 
 /* --- the command --------------------------------------------------------------------- */

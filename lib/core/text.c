@@ -48,6 +48,21 @@ void text_addf(struct text *t, const char *fmt, ...)
 	va_end(again);
 }
 
+void text_markup(struct text *t, const char *s)
+{
+	for (size_t n; s && *s; s += n) {
+		n = strcspn(
+			s, "&<>\"'\1\2\3\4\5\6\a\b\v\f\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34"
+			   "\35\36\37");
+		text_addn(t, s, n);
+		if (!s[n])
+			return;
+		if ((unsigned char)s[n] >= ' ')
+			text_addf(t, "&#%d;", s[n]);
+		n++;
+	}
+}
+
 void text_more(struct text *t, const char *between, size_t all, size_t shown)
 {
 	if (all > shown)

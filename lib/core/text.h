@@ -17,6 +17,9 @@ void text_add(struct text *t, const char *s);
 void text_addn(struct text *t, const char *s, size_t n);
 void text_addf(struct text *t, const char *fmt, ...) PRINTF(2, 3);
 
+/* As HTML and SVG have it, which know no control characters; NULL is nothing. */
+void text_markup(struct text *t, const char *s);
+
 /* " and 3 more", behind a list of which @shown of @all are named; nothing where it is whole.
  * @between stands before it as between the others: "", "," or ";". */
 void text_more(struct text *t, const char *between, size_t all, size_t shown);

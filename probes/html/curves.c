@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-static struct html_line *line_named(html_lines *all, const char *name, struct arena *a)
+static struct chart_line *line_named(chart_lines *all, const char *name, struct arena *a)
 {
-	struct html_line *l;
+	struct chart_line *l;
 
 	for (size_t i = 0; i < all->n; i++)
 		if (streq(all->v[i].name, name))
@@ -17,7 +17,7 @@ static struct html_line *line_named(html_lines *all, const char *name, struct ar
 	return l;
 }
 
-static void results(const cJSON *list, const char *value, struct arena *a, html_lines *ret)
+static void results(const cJSON *list, const char *value, struct arena *a, chart_lines *ret)
 {
 	const cJSON *r;
 
@@ -26,7 +26,7 @@ static void results(const cJSON *list, const char *value, struct arena *a, html_
 			arena_printf(a, "%s%s", json_text(r, "coll"),
 				     cJSON_IsTrue(json_get(r, "in_place")) ? ", in place" : "");
 
-		*LIST_ADD(a, &line_named(ret, name, a)->points) = (struct html_point){
+		*LIST_ADD(a, &line_named(ret, name, a)->points) = (struct chart_point){
 			json_get_num(r, "size", NAN), json_get_num(r, value, NAN)};
 	}
 }
@@ -73,9 +73,9 @@ static void result_table(const cJSON *list, const char *title, struct text *t)
 
 static void training(const cJSON *p, struct arena *a, struct text *t)
 {
-	static const struct html_chart chart = {"Training: loss of each epoch", "epoch", "loss",
-						.whole = true};
-	html_lines lines = {0};
+	static const struct chart chart = {"Training: loss of each epoch", "epoch", "loss",
+					   .whole = true};
+	chart_lines lines = {0};
 	const cJSON *e;
 	double pace = json_get_num(json_get(p, "throughput"), "samples_per_s", NAN);
 
@@ -83,9 +83,9 @@ static void training(const cJSON *p, struct arena *a, struct text *t)
 		double x = json_get_num(e, "epoch", NAN) + 1; /* as the progress bar counts */
 
 		*LIST_ADD(a, &line_named(&lines, "training", a)->points) =
-			(struct html_point){x, json_get_num(e, "loss", NAN)};
+			(struct chart_point){x, json_get_num(e, "loss", NAN)};
 		*LIST_ADD(a, &line_named(&lines, "validation", a)->points) =
-			(struct html_point){x, json_get_num(e, "validation_loss", NAN)};
+			(struct chart_point){x, json_get_num(e, "validation_loss", NAN)};
 	}
 	html_draw(&chart, &lines, t);
 	if (pace > 0)
@@ -94,12 +94,15 @@ static void training(const cJSON *p, struct arena *a, struct text *t)
 
 static void sweep(const cJSON *list, bool is_long, struct arena *a, struct text *t)
 {
-	const struct html_chart bandwidth = {is_long ? "Bus bandwidth, the long sweep"
-						     : "Bus bandwidth",
-					     "size", "GB/s", .log = true, .sizes = true};
-	const struct html_chart latency = {is_long ? "Time, the long sweep" : "Time", "size", "us",
-					   .log = true, .sizes = true};
-	html_lines busbw = {0}, time = {0};
+	const struct chart bandwidth = {is_long ? "Bus bandwidth, the long sweep" : "Bus bandwidth",
+					"size", "GB/s", .log = true, .sizes = true};
+	const struct chart latency = {is_long ? "Time, the long sweep" : "Time",
+				      "size",
+				      "time",
+				      .log = true,
+				      .sizes = true,
+				      .durations = true};
+	chart_lines busbw = {0}, time = {0};
 
 	results(list, "busbw", a, &busbw);
 	results(list, "time_us", a, &time);
@@ -111,22 +114,22 @@ static void sweep(const cJSON *list, bool is_long, struct arena *a, struct text 
 /* A burn-in's sizes, over its time. */
 static void course(const cJSON *list, struct arena *a, struct text *t)
 {
-	static const struct html_chart chart = {"Bus bandwidth over the time", "second", "GB/s",
-						.log = false};
-	html_lines lines = {0};
+	static const struct chart chart = {"Bus bandwidth over the time", "second", "GB/s",
+					   .log = false};
+	chart_lines lines = {0};
 	const cJSON *r, *p;
 	struct unit_buf b;
 
 	cJSON_ArrayForEach (r, list) {
 		double bytes = json_get_num(r, "size", 0);
-		struct html_line *l;
+		struct chart_line *l;
 
 		if (!(bytes >= 0 && bytes < 1e18))
 			continue;
 		l = line_named(&lines, arena_strdup(a, format_size(&b, (uint64_t)bytes)), a);
 		cJSON_ArrayForEach (p, json_get(r, "points"))
 			if (cJSON_GetArraySize(p) == 2)
-				*LIST_ADD(a, &l->points) = (struct html_point){
+				*LIST_ADD(a, &l->points) = (struct chart_point){
 					p->child->valuedouble, p->child->next->valuedouble};
 	}
 	html_draw(&chart, &lines, t);

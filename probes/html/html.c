@@ -7,17 +7,7 @@
 
 #include <math.h>
 
-void html_text(struct text *t, const char *s)
-{
-	for (size_t n; s && *s; s += n) {
-		n = strcspn(s, "&<>\"'");
-		text_addn(t, s, n);
-		if (!s[n])
-			return;
-		text_addf(t, "&#%d;", s[n]);
-		n++;
-	}
-}
+void html_text(struct text *t, const char *s) { text_markup(t, s); }
 
 void html_open(struct text *t, const char *id, const char *title)
 {

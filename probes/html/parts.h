@@ -3,6 +3,7 @@
 /* The sections of the page. Each writes nothing where there is nothing to show. */
 #include "lib/cluster/hostlist.h"
 #include "lib/core/text.h"
+#include "lib/report/chart.h"
 #include "lib/report/json.h"
 #include "probes/html/html.h"
 
@@ -95,19 +96,6 @@ bool html_grid_heat(struct html_grid *g, const double *v, const struct html_scal
 void html_grid_shares(struct html_grid *g, const double *v, const char **ret_names);
 
 /* ---- a chart ---- */
-struct html_point {
-	double x, y;
-};
-struct html_line {
-	const char *name;
-	LIST(struct html_point) points;
-};
-typedef LIST(struct html_line) html_lines;
-struct html_chart {
-	const char *title, *x, *y; /* "size", "GB/s" */
-	bool log, sizes;	   /* both axes logarithmic; x in bytes */
-	bool whole;		   /* between two whole numbers of x there is nothing */
-};
-void html_draw(const struct html_chart *c, const html_lines *lines, struct text *t);
+void html_draw(const struct chart *c, const chart_lines *lines, struct text *t);
 
 #endif

@@ -469,15 +469,16 @@ d = x.parse(sys.argv[1]).getElementsByTagName("polyline")
 assert [len(p.getAttribute("points").split()) for p in d] == [64, 2]' "$BATS_TEST_TMPDIR/loss.svg"
     # ticks are whole steps, however few there are
     smoke --plot "$BATS_TEST_TMPDIR/few.svg" --steps 3
-    [ "$(grep -oE "y='338' text-anchor='middle'>[^<]*" "$BATS_TEST_TMPDIR/few.svg" | sed 's/.*>//' | xargs)" = "0 1 2 3" ]
+    [ "$(grep -oE 'text-anchor="middle">[^<]*' "$BATS_TEST_TMPDIR/few.svg" | sed 's/.*>//' | xargs)" = "1 2 3 step loss" ]
     # validation stands behind the last step of its epoch, one epoch's as a dot
     smoke --plot "$BATS_TEST_TMPDIR/cut.svg" --samples 1024 --epochs 9 --steps 20 # 16 of an epoch
-    grep -A9 d62728.\ stroke "$BATS_TEST_TMPDIR/cut.svg" | grep -q "points='574.4,[0-9.]* 704.0,[0-9.]* '"
+    grep -q '<polyline class="l1" points="569.3,[0-9.]* 704.0,[0-9.]* "' "$BATS_TEST_TMPDIR/cut.svg"
     smoke --plot "$BATS_TEST_TMPDIR/one.svg" --samples 512 --epochs 1
-    grep -q "<circle cx='704.0' .*fill='#d62728'" "$BATS_TEST_TMPDIR/one.svg"
+    grep -q '<circle class="l1" cx="704.0" .*<title>validation: 8, ' "$BATS_TEST_TMPDIR/one.svg"
+    [[ $(<"$BATS_TEST_TMPDIR/one.svg") == *"<title>ddpsmoke: loss of cnn on 2 ranks</title>"* ]]
     smoke --plot "$BATS_TEST_TMPDIR/budget.svg" --epochs 1000000 --budget 3s # as far as it came
     [ "$status" -eq 3 ]
-    grep -q "1f77b4' stroke-width='1.5' points='[0-9]" "$BATS_TEST_TMPDIR/budget.svg"
+    grep -q '<polyline class="l0" points="[0-9]' "$BATS_TEST_TMPDIR/budget.svg"
     smoke --emit srun --fault 1:wire
     [ "$status" -eq 1 ]
     [ -z "$output" ]
