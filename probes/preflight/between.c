@@ -40,7 +40,7 @@ static void blame_stage(struct preflight *p, enum stage_id id, bool explained)
 		const struct item *x = &p->t.items.v[i];
 		bool any = false;
 
-		if (x->f->status != ST_FAIL || (explained && x->stage == id))
+		if (x->f->status != ST_FAIL || x->of_shell || (explained && x->stage == id))
 			continue;
 		if ((id == S_REACH || explained) && p->culprits.n)
 			continue;

@@ -43,7 +43,8 @@ static const char *for_login(const struct preflight *p, const char *fix)
 	return arena_printf(p->a, "%s%s", proven_choice(p), fix + strlen(choice));
 }
 
-const char *preflight_proven(const struct preflight *p, const char *fix)
+/* Of a shell that goes on: the interface that it sets is proven against the others. */
+static const char *for_shell(const struct preflight *p, const char *fix)
 {
 	if (!starts_with(fix, choice))
 		return fix;
@@ -55,12 +56,13 @@ void preflight_advise_logins(const struct preflight *p, size_t from)
 {
 	for (size_t i = from; i < p->t.items.n; i++) {
 		struct finding *f = p->t.items.v[i].f;
+		bool goes_on = p->crew || p->t.items.v[i].of_shell;
 
 		if (!p->crew && streq(f->check, "lint.torch.master_addr") && f->fix.n &&
 		    starts_with(f->fix.v[0], master))
 			for_master(f);
 		for (size_t k = 0; k < f->fix.n; k++)
-			f->fix.v[k] = p->crew ? preflight_proven(p, f->fix.v[k])
-					      : for_login(p, f->fix.v[k]);
+			f->fix.v[k] =
+				goes_on ? for_shell(p, f->fix.v[k]) : for_login(p, f->fix.v[k]);
 	}
 }

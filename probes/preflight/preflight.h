@@ -200,8 +200,6 @@ void preflight_as_asked(const struct preflight *p, cJSON *doc);
 void preflight_ask_alike(const struct preflight *p, str_list *args);
 /* The file in which a variable of these (a|b) is set for every shell there: to be changed. */
 void preflight_set_where(struct finding *f, const char *names);
-/* @fix, of a shell that goes on: the interface that it sets is proven against the others. */
-const char *preflight_proven(const struct preflight *p, const char *fix);
 /* Advice of items from @from on: an interface is proven against the others, and hosts that were
  * logged in to are told what lasts. */
 void preflight_advise_logins(const struct preflight *p, size_t from);

@@ -43,15 +43,14 @@ static bool is_said(const struct preflight *p, const char *host, const cJSON *f)
 static void take(struct preflight *p, const cJSON *from)
 {
 	size_t before = p->t.items.n;
-	struct finding *f;
+	struct item *x;
 
 	tally_take(&p->t, S_SETTINGS, stages[S_SETTINGS].name, NULL, from);
 	if (p->t.items.n == before)
 		return;
-	f = p->t.items.v[before].f;
-	finding_set(f, f->status, "of this shell: %s", f->message);
-	for (size_t i = 0; i < f->fix.n; i++)
-		f->fix.v[i] = preflight_proven(p, f->fix.v[i]);
+	x = &p->t.items.v[before];
+	x->of_shell = true;
+	finding_set(x->f, x->f->status, "of this shell: %s", x->f->message);
 }
 
 void preflight_own_shell(struct preflight *p, const struct answers *all)

@@ -100,7 +100,7 @@ bool preflight_gate(struct preflight *p, enum stage_id id)
 }
 
 /* The first failure of the lowest stage: a second look may have found out why. Not that of a host
- * that was left out meanwhile: the others go on. */
+ * that was left out meanwhile, nor of a shell that no host starts: the others go on. */
 static const struct item *root(const struct tally *t, enum stage_id id, size_t from)
 {
 	const struct item *least = NULL;
@@ -108,7 +108,7 @@ static const struct item *root(const struct tally *t, enum stage_id id, size_t f
 	for (size_t i = from; i < t->items.n; i++) {
 		const struct item *x = &t->items.v[i];
 
-		if (x->stage == S_HOSTS && id != S_HOSTS)
+		if ((x->stage == S_HOSTS && id != S_HOSTS) || x->of_shell)
 			continue;
 		if (x->f->status == ST_FAIL && (!least || x->stage < least->stage))
 			least = x;

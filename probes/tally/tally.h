@@ -14,6 +14,7 @@ struct item {
 	struct finding *f;
 	host_list hosts; /* who says so; none: this host */
 	bool retold;	 /* another says it too, and more surely: this one is not shown */
+	bool of_shell;	 /* of the shell that we were typed in, and of no host */
 };
 typedef LIST(struct item) item_list;
 

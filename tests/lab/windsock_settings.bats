@@ -306,9 +306,14 @@ mend() { # NODE
 }
 
 @test "a setting of the shell that it is typed in ends NCCL there, and no login has it" {
-    run --separate-stderr on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" NCCL_SOCKET_IFNAME=nosuch0 "$BIN/windsock" --hosts node0,node1 --quick --json
+    run --separate-stderr on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" NCCL_SOCKET_IFNAME=nosuch0 "$BIN/windsock" --hosts node0,node1 --json
     [ "$status" = 1 ]
     [[ $(first '"\(.check) \(.message)"') == "lint.ifname.nomatch of this shell: is [nosuch0], which leaves no running interface "* ]]
     [ "$(first '.fix[0]')" = 'eval "$(ifprobe --suggest --peer 10.77.0.1 --peer 10.77.0.2)"' ]
-    [ "$(jq -c .data.exclude <<<"$output")" = null ]
+    # the hosts are well, and what a login there runs is tested to its end
+    [ "$(jq -c '[.data.exclude, .data.failing_nodes, .data.passing_nodes]' <<<"$output")" = '[null,[],["node0","node1"]]' ]
+    [ "$(jq -r '.data.stages[] | select(.name == "training").status' <<<"$output")" = pass ]
+    # where nobody else has answered, what is typed is for this shell all the same
+    run --separate-stderr on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" NCCL_SOCKET_IFNAME=nosuch0 "$BIN/windsock" --hosts node0 --quick --json
+    [ "$(first '"\(.check) \(.fix[0])"')" = 'lint.ifname.nomatch eval "$(ifprobe --suggest)"' ]
 }
