@@ -1,4 +1,5 @@
 /* Code and data that must be alike on all hosts: who has other, and what differs in it. */
+#include "lib/cluster/rsh.h"
 #include "lib/core/quote.h"
 #include "lib/report/json.h"
 #include "probes/node/same.h"
@@ -145,7 +146,9 @@ static void advise_copy(struct preflight *p, struct finding *f, const char *path
 			const struct copy *right, const char *host)
 {
 	const char *copied = copyable(p->a, path), *folder;
-	const char *rsh = p->rsh ? arena_printf(p->a, " -e %s", shell_quote(p->a, p->rsh)) : "";
+	const char *rsh =
+		p->rsh ? arena_printf(p->a, " -e %s", shell_quote(p->a, rsh_shown(p->a, p->rsh)))
+		       : "";
 	const char *where = host ? "" : "   # HOST: where it is right";
 
 	host = host ?: "HOST";

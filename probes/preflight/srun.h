@@ -7,7 +7,8 @@
 
 /* What --rsh would be given; NULL: there is no srun. */
 const char *srun_rsh(struct arena *a);
-/* `windsock --srun HOST COMMAND`, which that runs: becomes srun. Returns only with @e filled. */
+/* `windsock --srun HOST COMMAND...`, which that runs: becomes srun. Several words are one line, as
+ * they are to ssh; rsync has it so. Returns only with @e filled. */
 int srun_exec(char *const *words, int n, struct err *e);
 
 #endif

@@ -188,6 +188,21 @@ setup() {
     timeout 5 sh -c "while pgrep -f '^sleep 62.$$' >/dev/null; do :; done"
 }
 
+@test "ways: a job of Slurm's takes a program and its words, as rsync has them, as well as a line" {
+    mkdir tools
+    printf '#!/bin/sh\nwhile [ "$1" != -w ]; do shift; done\nshift 2\nexec "$@"\n' >tools/srun
+    chmod +x tools/srun
+    export PATH=$PWD/tools:$PATH
+    run -0 "$BIN/windsock" --srun node1 'echo "$0  $((1 + 1))"'
+    [ "$output" = "sh  2" ]
+    run -0 "$BIN/windsock" --srun node1 printf '%s,' a 'b\ c' # quoted for the shell there, as for ssh
+    [ "$output" = "a,b c," ]
+    run -2 "$BIN/windsock" --srun node1
+    echo new >there
+    run -0 rsync -aLc -e "$BIN/windsock --srun" node1:"$PWD/there" here/
+    cmp there here/there
+}
+
 @test "ways: a password of sshpass is in no report" {
     printf '#!/bin/sh\necho "Permission denied (publickey,password)." >&2\nexit 255\n' >sshpass
     chmod +x sshpass

@@ -192,14 +192,16 @@ static void t_same(void **state)
 static void t_same_fix(void **state)
 {
 	static const struct {
-		const char *path, *host, *file, *fix;
+		const char *path, *host, *file, *fix, *rsh;
 	} cases[] = {
-		{"/x/y//", "n0", "a", "rsync -ac --delete n0:/x/y/ /x/y/"},
-		{"/x", "me@fd00::1", "a", "rsync -ac --delete 'me@[fd00::1]':/x/ /x/"},
-		{"/a b/", "n0", "a", "rsync -ac --delete n0:'/a b/' '/a b/'"},
-		{"/a b", "n0", "", "rsync -aLc n0:'/a b' \"$(dirname '/a b')/\""},
-		{"/x/..", "n0", "a", "ls -la /x/..   # and where it is right"},
-		{"//", "n0", "a", "ls -la //   # and where it is right"},
+		{"/x/y//", "n0", "a", "rsync -ac --delete n0:/x/y/ /x/y/", NULL},
+		{"/x", "me@fd00::1", "a", "rsync -ac --delete 'me@[fd00::1]':/x/ /x/", NULL},
+		{"/a b/", "n0", "a", "rsync -ac --delete n0:'/a b/' '/a b/'", NULL},
+		{"/a b", "n0", "", "rsync -aLc n0:'/a b' \"$(dirname '/a b')/\"", NULL},
+		{"/x", "n0", "", "rsync -aLc -e 'sshpass -p ... ssh' n0:/x \"$(dirname /x)/\"",
+		 "sshpass -p hunter2 ssh"},
+		{"/x/..", "n0", "a", "ls -la /x/..   # and where it is right", NULL},
+		{"//", "n0", "a", "ls -la //   # and where it is right", NULL},
 	};
 
 	(void)state;
@@ -216,6 +218,7 @@ static void t_same_fix(void **state)
 		(void)snprintf(text[1], sizeof(text[1]), "{\"same\":{\"%s\":\"missing\"}}", path);
 		world_init(&w, facts, 2);
 		w.all.v[0].host = cases[i].host;
+		w.p.rsh = cases[i].rsh;
 		assert_true(drift_same(&w.p, &w.all, path));
 		assert_string_equal(found(&w, 0)->fix.v[0], cases[i].fix);
 		world_done(&w);
