@@ -37,11 +37,13 @@ static const char *fix_of(struct arena *a, const struct drift_kind *k, const str
 	bool none = streq(v->text, DRIFT_NONE) && k->none && *k->none;
 	bool above = k->above && v->number > usual->number;
 	const char *fix = none ? k->none : above ? k->above : k->fix, *hole = strstr(fix, "%s");
-	const char *text = k->typed ? k->typed(a, usual->text) : usual->text;
+	struct drift_value shown = *usual;
+	const char *text;
 
 	if (!hole)
 		return fix;
-	text = typable(text, memchr(fix, '#', (size_t)(hole - fix)) != NULL);
+	shown.text = typable(usual->text, memchr(fix, '#', (size_t)(hole - fix)) != NULL);
+	text = k->typed ? k->typed(a, &shown) : shown.text;
 	return arena_printf(a, "%.*s%s%s", (int)(hole - fix), fix, text, hole + 2);
 }
 

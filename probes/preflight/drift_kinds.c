@@ -2,35 +2,47 @@
 #include "lib/core/units.h"
 #include "probes/preflight/drift_values.h"
 
+#include <math.h>
+
 /* More open files than fs.nr_open, as "unlimited" would be, keep people from logging in. */
-static const char *typed_files(struct arena *a, const char *text)
+static const char *typed_files(struct arena *a, const struct drift_value *v)
 {
 	(void)a;
-	return streq(text, "unlimited") ? "1048576" : text;
+	return streq(v->text, "unlimited") ? "1048576" : v->text;
 }
 
 /* "700 W", in watts */
-static const char *typed_watts(struct arena *a, const char *text)
+static const char *typed_watts(struct arena *a, const struct drift_value *v)
 {
-	return arena_printf(a, "%.*s", (int)strcspn(text, " "), text);
+	return arena_printf(a, "%.*s", (int)strcspn(v->text, " "), v->text);
 }
 
-/* "465.7 GiB": Slurm's G are those, whole ones */
-static const char *typed_room(struct arena *a, const char *text)
+/* Slurm's G are GiB; it takes whole ones, and none that the node does not have. */
+static const char *typed_room(struct arena *a, const struct drift_value *v)
 {
-	const char *unit = strchr(text, ' ');
+	const double mib = 1 << 20, gib = 1 << 30;
 
-	return unit ? arena_printf(a, "%.*s%c", (int)strcspn(text, ". "), text, unit[1]) : text;
+	return v->number < gib ? arena_printf(a, "%.0fM", floor(v->number / mib))
+			       : arena_printf(a, "%.0fG", floor(v->number / gib));
 }
 
 /* limits.conf takes kB where the limit is in bytes. */
-static const char *typed_kib(struct arena *a, const char *text)
+static const char *typed_kib(struct arena *a, const struct drift_value *v)
 {
 	uint64_t bytes;
 
-	if (parse_uint(text, &bytes))
-		return text;
+	if (parse_uint(v->text, &bytes))
+		return v->text;
 	return arena_printf(a, "%llu", (unsigned long long)(bytes >> 10));
+}
+
+/* One of NCCL's packages for each CUDA, as torch's own is called. */
+static const char *typed_nccl(struct arena *a, const struct drift_value *v)
+{
+	const char *cuda = cJSON_GetStringValue(drift_fact(v->from, "torch_cuda"));
+
+	return arena_printf(a, "nvidia-nccl-cu%d==%s", starts_with(cuda ?: "", "13.") ? 13 : 12,
+			    v->text);
 }
 
 #define ROW(name, what, kind, status, line, ...)                                                   \
@@ -51,8 +63,8 @@ const struct drift_kind drift_kinds[] = {
 	    "sudo apt-get install --only-upgrade 'nvidia-driver*'   # to %s, then reboot",
 	    .none = "sudo modprobe nvidia   # install NVIDIA's driver first if that fails; the "
 		    "others have %s"),
-	ROW("nccl", "NCCL", TEXT, ST_WARN, "pip install 'nvidia-nccl-cu12==%s'   # or its package",
-	    .none = DRIFT_AS_USUAL),
+	ROW("nccl", "NCCL", TEXT, ST_WARN, "pip install %s   # or its package",
+	    .none = DRIFT_AS_USUAL, .typed = typed_nccl),
 	ROW("torch", "PyTorch", TEXT, ST_WARN, "pip install 'torch==%s'", .none = DRIFT_AS_USUAL),
 	ROW("torch_cuda", "PyTorch's CUDA", TEXT, ST_WARN, "pip install torch   # for CUDA %s"),
 	ROW("cuda", "the driver's CUDA", TEXT, ST_WARN,

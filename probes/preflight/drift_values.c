@@ -75,17 +75,21 @@ bool drift_read(struct arena *a, const struct drift_kind *k, const cJSON *said,
 	return true;
 }
 
+const cJSON *drift_fact(const struct answer *from, const char *key)
+{
+	const cJSON *facts = json_get(from->data, "facts"), *own = json_get(facts, key);
+
+	/* else what its GPUs stage found */
+	return own ?: json_get(json_get(json_get(from->data, "host"), "facts"), key);
+}
+
 static bool value_of(struct arena *a, const struct drift_kind *k, const struct answer *from,
 		     struct drift_value *ret)
 {
-	const cJSON *facts = json_get(from->data, "facts");
-
-	*ret = (struct drift_value){.host = from->host};
-	if (!json_get(facts, k->key)) /* what its GPUs stage found */
-		facts = json_get(json_get(from->data, "host"), "facts");
+	*ret = (struct drift_value){.host = from->host, .from = from};
 	if (k->more)
-		ret->more = json_get_str(facts, k->more);
-	return drift_read(a, k, json_get(facts, k->key), ret);
+		ret->more = cJSON_GetStringValue(drift_fact(from, k->more));
+	return drift_read(a, k, drift_fact(from, k->key), ret);
 }
 
 static bool has_gpus(const struct answer *a)

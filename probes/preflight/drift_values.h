@@ -9,6 +9,15 @@
 #define DRIFT_NONE "none"
 #define DRIFT_AS_USUAL "" /* drift_kind.none: the same fix */
 
+struct drift_value {
+	const char *host, *text;
+	const char *more;	   /* or NULL */
+	double number;		   /* of all kinds but TEXT */
+	const struct answer *from; /* what it said beside it; or NULL */
+	size_t alike;		   /* hosts that have this */
+};
+typedef LIST(struct drift_value) drift_values;
+
 struct drift_kind {
 	const char *key, *subject;
 	enum {
@@ -33,22 +42,16 @@ struct drift_kind {
 	double usual_part;   /* ... this one where nobody decided otherwise; 0: all of it */
 	double enough;	     /* of a ROOM: so much of what the others have; 0: all of it */
 	const char *more;    /* the key of a text that tells more of the odd one; or NULL */
-	/* what the others have, as the fix takes it; NULL: as it is */
-	const char *(*typed)(struct arena *a, const char *text);
+	/* what the others have, as the fix takes it; NULL: as it is. Its text is one to type */
+	const char *(*typed)(struct arena *a, const struct drift_value *v);
 };
 extern const struct drift_kind drift_kinds[];
 extern const size_t drift_kinds_n;
 
-struct drift_value {
-	const char *host, *text;
-	const char *more; /* or NULL */
-	double number;	  /* of all kinds but TEXT */
-	size_t alike;	  /* hosts that have this */
-};
-typedef LIST(struct drift_value) drift_values;
-
 /* The kind of this key; NULL: none is compared by it. */
 const struct drift_kind *drift_kind_of(const char *key);
+/* Of this key, wherever its run has put it; NULL: it names none. */
+const cJSON *drift_fact(const struct answer *from, const char *key);
 /* What one host said; false: it cannot be one of these. The host is not its matter. */
 bool drift_read(struct arena *a, const struct drift_kind *k, const cJSON *said,
 		struct drift_value *ret);
