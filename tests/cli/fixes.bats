@@ -117,6 +117,24 @@ END
     [ "$(grep -c 'a\.c:[12]: zsh' <<<"$output")" -eq 2 ]
 }
 
+@test "check-fixes: a word in capitals is one that the reports know as a person's, or what a program calls so" {
+    cat >asked.txt <<'END'
+ssh THE-OTHER true
+windsock --hosts "NOVEL"
+ip link set {2|CARD} up   # of HOST
+ls ALPHA-0 'x'
+END
+    each_is_refused asked.txt "for a person to fill in"
+    cat >known.txt <<'END'
+ssh HOST true   # of THE-OTHER
+ls '/NOVEL FOLDER' $NOVEL ${NOVEL} /NOVEL/x; NOVEL=1 ls
+echo "it's $HOME" 'NOVEL' # NOVEL
+sudo iptables -A INPUT -j DROP
+- name the NOVEL one
+END
+    run -0 "$ROOT/scripts/check-fixes" "$PWD/known.txt"
+}
+
 @test "check-fixes: it finds the fixes of the source: calls, tables, errors, functions that return them" {
     cat >a.c <<'END'
 #define SHARED "look at the log"
