@@ -89,6 +89,7 @@ static enum mode bare_mode(struct app *app, struct config *c)
 		return RANK;
 	}
 	allocation_find(&app->arena, &c->job);
+	allocation_go_by(&c->job, c->ask.rsh);
 	return c->job.scheduler ? LAUNCH : LOCAL;
 }
 

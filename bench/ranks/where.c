@@ -237,11 +237,14 @@ int where_launch(const struct where *w, struct launch_opts *ret, struct err *e)
 static void say_passed_over(const struct where *w, struct arena *a)
 {
 	struct allocation job;
+	bool srun;
 
 	if (!where_is_here(w) || w->np || w->np_per_host)
 		return;
 	allocation_find(a, &job);
-	if (job.srun)
+	srun = job.srun;
+	allocation_go_by(&job, w->rsh);
+	if (srun)
 		log_say("all ranks are on this host; the allocation has %zu nodes (%s): --srun "
 			"starts ranks on each of them",
 			job.n, job.hosts);

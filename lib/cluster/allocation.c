@@ -1,6 +1,7 @@
 #include "lib/cluster/allocation.h"
 
 #include "lib/cluster/hostlist.h"
+#include "lib/cluster/rsh.h"
 #include "lib/core/file.h"
 #include "lib/core/quote.h"
 #include "lib/core/text.h"
@@ -150,6 +151,14 @@ void allocation_find(struct arena *a, struct allocation *ret)
 		else
 			by_words(a, s, ret);
 	}
+}
+
+void allocation_go_by(struct allocation *job, const char *given)
+{
+	if (!rsh_is_named(given))
+		return;
+	job->srun = false;
+	job->rsh = NULL;
 }
 
 void allocation_forget(void)

@@ -17,6 +17,9 @@ struct allocation {
 	bool not_first;	       /* one of several tasks, and not the one that does it for all */
 };
 void allocation_find(struct arena *a, struct allocation *ret);
+/* Where another way to hosts is named, by --rsh (@given) or WINDSOCK_RSH, it is not the
+ * scheduler's. */
+void allocation_go_by(struct allocation *job, const char *given);
 /* Our children shall look at this host alone. */
 void allocation_forget(void);
 

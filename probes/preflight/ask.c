@@ -150,6 +150,7 @@ void preflight_ask_hosts(struct preflight_ask *q, struct arena *a)
 	allocation_find(a, &job);
 	q->hosts = job.hosts;
 	q->is_slurms = job.srun;
+	allocation_go_by(&job, q->rsh);
 	if (!q->rsh)
 		q->rsh = job.srun ? srun_rsh(a) : job.rsh;
 }

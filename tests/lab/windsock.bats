@@ -189,6 +189,18 @@ times=${REPEAT:-3}
     run -0 --separate-stderr on 0 "${job[@]}" "$BIN/windsock" --quick --json
     [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node1,node2 ]
     grep -q -- '^1 -Q .*-w node1 sh -c' calls
+    # a way that somebody has named is gone by both
+    : >calls
+    for scheduler in SLURM_JOB_NODELIST='node[0-2] SLURM_JOB_NUM_NODES=3' LSB_JOBID='7 LSB_MCPU_HOSTS=node0 8 node1 8 node2 8'; do
+        IFS=' ' read -r first rest <<<"$scheduler"
+        named=(env "PATH=$PWD/bin:$PATH" WINDSOCK_RSH="$WINDSOCK_RSH" "$first" "$rest")
+        run -0 --separate-stderr on 0 "${named[@]}" "$BIN/windsock" --quick --json
+        [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node1,node2 ]
+        run -0 --separate-stderr on 0 "${named[@]}" "$BIN/portcheck" --json
+        [ "$(jq '.data.pairs | length' <<<"$output")" = 6 ]
+    done
+    run -0 --separate-stderr on 0 "${job[@]}" "$BIN/portcheck" --rsh "$WINDSOCK_RSH" --json
+    [ ! -s calls ]
     run -0 --separate-stderr on 0 "${job[@]}" SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=1 "$BIN/windsock" --quick
     [ -z "$output$stderr" ]
     run -0 --separate-stderr on 0 "${job[@]}" "$BIN/windsock" --here --quick --json

@@ -99,6 +99,10 @@ static void of_each_scheduler(void **state UNUSED)
 		allocation_find(&a, &job);
 		if (!streq(shown(&job), rows[i].want))
 			fail_msg("row %zu: %s, not %s", i, shown(&job), rows[i].want);
+		allocation_go_by(&job, NULL);
+		assert_string_equal(shown(&job), rows[i].want);
+		allocation_go_by(&job, "ssh");
+		assert_true(!job.srun && !job.rsh);
 		allocation_forget();
 		allocation_find(&a, &job);
 		assert_null(job.scheduler);
