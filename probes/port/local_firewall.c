@@ -268,8 +268,9 @@ void local_judge_firewall(const struct local *l, struct report *r)
 		return;
 	f = report_find(r, "local.firewall", l->fw.manager ?: "nftables");
 	if (!l->fw.known) {
-		finding_set(f, l->fw.manager ? ST_WARN : ST_INFO, "was not looked at: %s%s%s",
-			    l->fw.trouble, l->fw.manager ? "; running: " : "", l->fw.manager ?: "");
+		finding_set(f, l->fw.manager ? ST_WARN : ST_INFO,
+			    "this host's firewall was not looked at: %s%s%s", l->fw.trouble,
+			    l->fw.manager ? "; running: " : "", l->fw.manager ?: "");
 		if (l->fw.manager)
 			fix_unread(f);
 	} else if (!l->s.addr) {

@@ -1,6 +1,8 @@
 #include "probes/preflight/serve.h"
 
+#include "lib/cluster/allocation.h"
 #include "lib/cluster/launch.h"
+#include "lib/cluster/world.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -10,14 +12,25 @@
 
 enum { PATIENCE_S = 5 };
 
+/* What portcheck says of this host alone: it is no rank of a job that started us. */
+static void ask_portcheck(struct arena *a, struct part *ret)
+{
+	static const char *const args[] = {"--json", "--deadline=2s", NULL};
+	bool set = getenv(WORLD_NO_RANK);
+
+	(void)setenv(WORLD_NO_RANK, "1", 1);
+	part_run("portcheck", args, PATIENCE_S * NS_PER_S, NULL, a, ret);
+	if (!set)
+		(void)unsetenv(WORLD_NO_RANK);
+}
+
 /* Who knocks hears nothing of it, and waits; here the rule can be read, before anybody does. */
 static void warn_of_firewall(struct arena *a)
 {
-	static const char *const args[] = {"--json", "--deadline=2s", NULL};
 	AUTO(part_done) struct part got;
 	const cJSON *f;
 
-	part_run("portcheck", args, PATIENCE_S * NS_PER_S, NULL, a, &got);
+	ask_portcheck(a, &got);
 	cJSON_ArrayForEach (f, json_get(got.doc, "findings")) {
 		str_list fixes = {0};
 
@@ -45,6 +58,7 @@ bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code,
 				      .raw = true};
 	struct launch_result r;
 
+	allocation_forget(); /* our commands shall look at this host alone */
 	warn_of_firewall(a);
 	if (launch_run(&o, a, &r, e) || (!r.failure && !r.nranks && interrupt_err(e)))
 		return false;
@@ -79,7 +93,10 @@ int serve_tell_missing(struct report *r, const struct serve_missing *m)
 int serve_member(struct preflight *p, struct err *e)
 {
 	bool leads = false;
-	int rc = preflight_crew(p, &leads, e);
+	int rc;
+
+	allocation_forget(); /* as where it began */
+	rc = preflight_crew(p, &leads, e);
 
 	if (rc && p->lost) {
 		*e = (struct err){0}; /* it is the cluster's */

@@ -309,6 +309,22 @@ answered() { # CODE, also of who joined: what it said is in $output
     [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == *"nft insert rule inet t c"* ]]
 }
 
+@test "serve: of a firewall that runs and may not be read it is said at once, whatever job it is typed in" {
+    local job begin
+    # SETTINGS...: by nobody, beside a firewalld, from a folder that he may enter
+    serve_in() {
+        run -1 --separate-stderr on 0 env "$@" unshare --mount sh -c '
+            mount -t tmpfs none /run && mkdir /run/firewalld && mount -t tmpfs none /mnt && cp "$0"/windsock "$0"/portcheck /mnt &&
+            cd /mnt && exec setpriv --reuid=65534 --regid=65534 --clear-groups ./windsock --serve --wait-time 1s --quick' "$BIN"
+        [[ $stderr == *"warning: this host's firewall was not looked at: "*"root"*"; running: firewalld"*"-> sudo "* ]]
+    }
+    begin=$SECONDS
+    serve_in A=B
+    serve_in SLURM_JOB_NODELIST='node[0-2]' SLURM_JOB_NUM_NODES=3 WINDSOCK_RSH=false
+    serve_in RANK=0 WORLD_SIZE=3 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 TORCHELASTIC_RUN_ID=a MASTER_ADDR=10.77.0.1 MASTER_PORT=29500
+    ((SECONDS - begin < 12))
+}
+
 @test "serve: a group that lets in the line's port alone is named, not who did not come" {
     on 0 nft 'add table inet t; add chain inet t c { type filter hook input priority 0; policy drop; }; add rule inet t c ct state established,related accept; add rule inet t c iif lo accept; add rule inet t c tcp dport { 22, 29499, 29500 } accept'
     serve --quick --json
