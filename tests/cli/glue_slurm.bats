@@ -207,15 +207,27 @@ X
     grep -q 'job 1 on n2: sound' logs/slurm.log
 }
 
+# Of GPUs 0, 1 ... in the order of their addresses: the numbers of their devices, as the driver says them.
+minors() { # NUMBER...
+    local i=0 folder minor
+    rm -rf proc/driver
+    for minor; do
+        printf -v folder 'proc/driver/nvidia/gpus/0000:%x8:00.0' $((i += 1))
+        mkdir -p "$folder"
+        printf 'Model: \t\t NVIDIA H100\nDevice Minor: \t %s\nGPU Excluded:\t No\n' "$minor" >"$folder/information"
+    done
+}
+
 @test "Slurm epilog: what a job left on its GPUs, or a file server that hangs, drains; what others run does not" {
     stand_in logger :
     stand_in scontrol '[ ! -e silent ] || exit 124; [ "$1" != update ] || echo "$*" >>calls; echo "NodeName=n State=IDLE Reason="'
     stand_in dmesg 'read -r up _ </proc/uptime; up=${up%.*}
         printf "[%5d.000000] NVRM: Xid (PCI:0000:18:00): %d, pid=1\n" $((up - 99)) 79 $((up + 9)) 31'
     stand_in stat '[[ $* != */gone ]] || exec sleep 60; exec /usr/bin/stat "$@"'
-    printf 'TOOLS=%q LOGS=%q MOUNTS=%q DEADLINE=12\n' "$PWD/tools" "$PWD/logs" "$PWD/mounts" >windsock.conf
+    printf 'TOOLS=%q LOGS=%q MOUNTS=%q DEADLINE=12 PROC=%q\n' "$PWD/tools" "$PWD/logs" "$PWD/mounts" "$PWD/proc" >windsock.conf
     : >mounts
-    mkdir logs
+    mkdir -p logs proc/9
+    minors 0 1 2 3
     cp "$S"/slurm/{epilog,common.sh} .
     epilog() { # CODE SETTING...
         rm -f calls
@@ -223,7 +235,7 @@ X
         run "-$1" timeout 20 env -i SLURM_JOB_ID=7 SLURMD_NODENAME=n "${@:2}" ./epilog
         [ -z "$output" ]
     }
-    busy='printf "ok 1 - gpu.busy GPU 1 (0000:18:00.0)\n  ---\n  severity: \"warn\"\n  message: \"is used by process 9 (python)\"\n  ...\n1..1\n"'
+    busy='printf "ok 1 - gpu.busy GPU 1 (0000:28:00.0)\n  ---\n  severity: \"warn\"\n  message: \"is used by process 9 (python)\"\n  ...\n1..1\n"'
     stand_in windsock "$busy"
     for given in A=B SLURM_JOB_GPUS=0,2-3; do # a job of no GPU, and one of others
         epilog 0 "$given"
@@ -232,9 +244,41 @@ X
     done
     epilog 0 SLURM_JOB_GPUS=0-1
     [ "$(cat calls)" = "update NodeName=n State=DRAIN Reason=windsock: job 7 left processes: GPU 1 is used by process 9 (python), Xid 31 since it began" ]
-    stand_in windsock "[ ! -e seen ] || { echo 1..0; exit; }; : >seen; $busy" # it was on its way out
+    # it was on its way out: gone, or another one is there
+    stand_in windsock "[ ! -e seen ] || { echo 1..0; exit; }; : >seen; $busy"
     epilog 0 SLURM_JOB_GPUS=1
     [ ! -e calls ]
+    rm seen
+    stand_in windsock "[ -e seen ] || { : >seen; $busy; exit; }; ${busy/process 9/process 8}"
+    epilog 0 SLURM_JOB_GPUS=1
+    [ ! -e calls ]
+    stand_in windsock "$busy"
+    # Slurm may number devices or addresses: only what is the job's by both is the job's
+    minors 3 2 1 0
+    for given in 1 2 1,3; do
+        epilog 0 SLURM_JOB_GPUS=$given
+        [ ! -e calls ]
+    done
+    epilog 0 SLURM_JOB_GPUS=1-2
+    [ -e calls ]
+    minors # nobody says
+    epilog 0 SLURM_JOB_GPUS=1
+    [ ! -e calls ]
+    minors 0 1 2 3 # a part of a GPU; another job's
+    mkdir -p proc/driver/nvidia/capabilities/gpu0/mig/gi1
+    epilog 0 SLURM_JOB_GPUS=1
+    [ ! -e calls ]
+    rm -r proc/driver/nvidia/capabilities
+    for given in CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 SLURM_SHARDS_ON_NODE=1; do
+        epilog 0 SLURM_JOB_GPUS=1 $given
+        [ ! -e calls ]
+    done
+    echo 0::/system.slice/slurmstepd.scope/job_71/step_0/user/task_0 >proc/9/cgroup
+    epilog 0 SLURM_JOB_GPUS=1
+    [ ! -e calls ]
+    echo 0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0 >proc/9/cgroup
+    epilog 0 SLURM_JOB_GPUS=1
+    [ -e calls ]
     printf 'srv:/a %q nfs4 rw 0 0\nsrv:/b /the\\040gone nfs rw 0 0\nsrv:/c /x/gone lustre rw 0 0\n' "$PWD" >mounts
     epilog 0
     grep -q 'Reason=windsock: /x/gone does not answer: its file server is gone' calls
