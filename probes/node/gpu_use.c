@@ -1,4 +1,5 @@
 /* Who is on the GPUs, and how they are set: processes, persistence, modes, MIG, kinds. */
+#include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "probes/node/gpu_view.h"
@@ -85,6 +86,26 @@ static bool is_taken(struct gpu_view *v, const struct nvml_gpu *g)
 	       !is_the_kernels(v, g);
 }
 
+/* The N of its /dev/nvidiaN, which on some hosts is not its number by address. */
+static long device_of(struct gpu_view *v, const struct nvml_gpu *g)
+{
+	static const char key[] = "Device Minor:";
+	const char *path = arena_printf(v->a, "/proc/driver/nvidia/gpus/%s/information", g->pci);
+	struct err ignored;
+	char *text, *at;
+	size_t n;
+
+	if (file_read(sysroot_path(v->a, path), 1 << 14, v->a, &text, &n, &ignored))
+		return g->index;
+	at = strstr(text, key);
+	return at ? strtol(at + strlen(key), NULL, 10) : g->index;
+}
+
+static void advise_look(struct gpu_view *v, const struct nvml_gpu *g, struct finding *f)
+{
+	finding_fix(f, "fuser -v /dev/nvidia%ld   # outside containers", device_of(v, g));
+}
+
 static bool busy(struct gpu_view *v, const struct nvml_gpu *g)
 {
 	struct unit_buf used, all;
@@ -102,7 +123,7 @@ static bool busy(struct gpu_view *v, const struct nvml_gpu *g)
 			"container, or one that did not end",
 			format_size(&used, (uint64_t)g->used_bytes),
 			format_size(&all, (uint64_t)g->memory_bytes));
-		finding_fix(f, "fuser -v /dev/nvidia%d   # outside containers", g->index);
+		advise_look(v, g, f);
 		return true;
 	}
 	text_init(&what, v->a);
@@ -113,7 +134,7 @@ static bool busy(struct gpu_view *v, const struct nvml_gpu *g)
 	if (pids.n)
 		finding_fix(f, "kill%s   # when they are nobody's running job", pids.s);
 	else
-		finding_fix(f, "fuser -v /dev/nvidia%d   # outside containers", g->index);
+		advise_look(v, g, f);
 	return true;
 }
 

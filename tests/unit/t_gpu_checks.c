@@ -122,6 +122,27 @@ static void t_each_fires(void **state)
 	gpu_done(&w);
 }
 
+/* The driver numbers its devices in another order than that of their addresses. */
+static void t_device(void **state)
+{
+	static const struct gpu_row row = {"6 processes 4000000:4000000000\n",
+					   "gpu.busy",
+					   "GPU 6",
+					   ST_WARN,
+					   "4000000",
+					   "fuser -v /dev/nvidia2 "};
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_file(&w, "/proc/driver/nvidia/gpus/0000:ba:00.0/information",
+		 "Model: \t\t NVIDIA H100\nDevice Minor: \t 2\nGPU Excluded:\t No\n");
+	gpu_says(&w, gpu_healthy, row.words);
+	gpu_run(&w);
+	gpu_expect(&w, &row);
+	gpu_done(&w);
+}
+
 /* Old GPUs and drivers tell little: what is unknown is nobody's fault, and no pass either. */
 static void t_unknown(void **state)
 {
@@ -429,6 +450,7 @@ int main(void)
 		cmocka_unit_test(t_parts_have_no_links),
 		cmocka_unit_test(t_healthy),
 		cmocka_unit_test(t_each_fires),
+		cmocka_unit_test(t_device),
 		cmocka_unit_test(t_unknown),
 		cmocka_unit_test(t_shares),
 		cmocka_unit_test(t_drivers),
