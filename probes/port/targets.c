@@ -90,8 +90,10 @@ static bool lacks_interface(const char *host)
 	       IN6_IS_ADDR_LINKLOCAL(&x.v6.sin6_addr) && !x.v6.sin6_scope_id;
 }
 
-/* Its scope is none of this host's; that of whoever told the address, perhaps. */
-static int no_such_interface(const char *host, const char *scope, struct arena *a, struct err *e)
+/* Its scope is none of this host's; that of whoever told the address, perhaps. @ports: behind it,
+ * or NULL. */
+static int no_such_interface(const char *host, const char *scope, const char *ports,
+			     struct arena *a, struct err *e)
 {
 	struct if_nameindex *list = if_nameindex();
 	const char *near;
@@ -104,7 +106,8 @@ static int no_such_interface(const char *host, const char *scope, struct arena *
 	near = nearest_name(scope, names.v, names.n);
 	err_set(e, ERR_USAGE, "'%s': there is no interface %s here", host, scope);
 	if (near)
-		return err_hint(e, "did you mean [%.*s%s]?", (int)(scope - host), host, near);
+		return err_hint(e, "did you mean [%.*s%s]%s%s?", (int)(scope - host), host, near,
+				ports ? ":" : "", ports ?: "");
 	return err_hint(e, "it is one of this host's that leads there: see `ip -br link`");
 }
 
@@ -124,7 +127,7 @@ static int parse_one(const char *operand, const port_list *ports, const struct p
 		return hidden_port(host, e);
 	scope = strchr(t->host, '%');
 	if (scope && addr_parse(t->host, &ignored))
-		return no_such_interface(t->host, scope + 1, a, e);
+		return no_such_interface(t->host, scope + 1, list, a, e);
 	if (lacks_interface(t->host)) {
 		err_set(e, ERR_USAGE, "'%s' is an address on every link: which one is not said",
 			t->host);
