@@ -188,13 +188,22 @@ static const struct answer *meeting_host(const struct preflight *p, const struct
 
 	if (named || !all->n)
 		return named;
-	return !p->master_given || is_loopback(where_led(all)) ? &all->v[0] : NULL;
+	return !p->master_given || is_loopback(p->master_at ?: where_led(all)) ? &all->v[0] : NULL;
+}
+
+/* NULL: nobody knows. */
+static const char *meeting_address(const struct preflight *p, const struct answers *all)
+{
+	const struct answer *master = meeting_host(p, all);
+
+	if (p->master_at && !master)
+		return p->master_at;
+	return master && master->doc ? answer_address(master) : NULL;
 }
 
 void drift_advise_master(struct preflight *p, const struct answers *all, size_t from)
 {
-	const struct answer *master = meeting_host(p, all);
-	const char *at = master && master->doc ? answer_address(master) : NULL;
+	const char *at = meeting_address(p, all);
 
 	for (size_t i = from; at && i < p->t.items.n; i++) {
 		struct finding *f = p->t.items.v[i].f;

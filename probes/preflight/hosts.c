@@ -298,8 +298,10 @@ static void choose_master(struct preflight *p, const char *first)
 
 	p->master_given = p->master;
 	p->master = p->master ?: (first ? host_bare(first) : NULL);
-	if (p->master && !addr_parse(p->master, &a))
+	if (p->master && !addr_parse(p->master, &a)) {
+		p->master_at = p->master_given ? p->master : NULL;
 		p->master = NULL;
+	}
 }
 
 int preflight_hosts(struct preflight *p, struct err *e)

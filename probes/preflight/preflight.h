@@ -112,6 +112,7 @@ struct preflight {
 	str_list same;		    /* paths that must be alike on all hosts */
 	const char *master;	    /* a name that must mean one host on all of them, or NULL */
 	bool master_given;	    /* by somebody: it is no guess */
+	const char *master_at;	    /* it was given as this address, which needs no name; or NULL */
 	const char *page;	    /* --report: of a run that was compared; a file, or NULL */
 	const char *checkpoint;	    /* a folder that training saves to, or NULL */
 	cJSON *baseline;	    /* an earlier run to compare with, or NULL; freed with us */

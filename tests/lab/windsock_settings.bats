@@ -88,6 +88,10 @@ mend() { # NODE
     look --master localhost
     [ "$(jq -r '[.findings[] | select(.check == "lint.torch.master_addr") | .expected] | unique | join(",")' <<<"$output")" = "10.77.0.1, or nothing" ]
     [ "$(jq -r '.findings[] | select(.check == "drift.master").fix[0]' <<<"$output")" = "export MASTER_ADDR=10.77.0.1   # in the job, the same on every host" ]
+    for given in 10.77.0.2 127.0.0.1; do # an address needs no name, and is one for all
+        look --master $given
+        [ "$(jq -r '[.findings[] | select(.check == "lint.torch.master_addr") | .expected] | unique | join(",")' <<<"$output")" = "${given/127.0.0.1/10.77.0.1}, or nothing" ]
+    done
     odd 2 'export MASTER_ADDR=10.77.0.1:29500'
     look
     [ "$(jq -r '.findings[] | select(.check == "lint.torch.master_addr").expected' <<<"$output")" = "10.77.0.1, or nothing" ]
