@@ -165,20 +165,19 @@ static const char *ways(const struct slow_verdict *v)
 
 static void look_at(const struct matrix *m, struct finding *f, int node)
 {
-	const char *name = matrix_name(m, node), *look = "'ip -s link; tc -s qdisc'";
+	const char *name = matrix_name(m, node), *look = "ip -s link; tc -s qdisc";
 
 	if (m->one_host)
 		return finding_fix(f, "ps -o pid,ni,psr,pcpu,args -p %d",
 				   matrix_unit(m, node)->pid);
 	if (m->of_ranks)
 		look = arena_printf(f->a,
-				    "'nvidia-smi topo -m; rdma link; rdma statistic'  # %s's card",
+				    "nvidia-smi topo -m; rdma link; rdma statistic  # %s's card",
 				    m->rail);
 	else if (m->rail)
-		look = arena_printf(f->a,
-				    "'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
+		look = arena_printf(f->a, "ethtool %s; ip -s link show %s; tc -s qdisc show dev %s",
 				    m->rail, m->rail, m->rail);
-	finding_fix(f, "%s", typed_there(f->a, rsh_typed(f->a, NULL), name, look));
+	finding_fix(f, "%s", typed_on(f->a, rsh_typed(f->a, NULL), name, look));
 }
 
 /* Of a link either end may be it. */

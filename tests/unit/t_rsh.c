@@ -98,6 +98,31 @@ static void what_is_typed_goes_the_same_way(void **state UNUSED)
 			    "/opt/it' <it");
 }
 
+/* Behind an operator nothing is run here, and remarks are for who reads the line. */
+static void a_command_goes_there_whole(void **state UNUSED)
+{
+	static const struct {
+		const char *command, *typed;
+	} rows[] = {
+		{"top -b -n 1", "ssh n1 top -b -n 1"},
+		{"X=3 ddpsmoke --np 1", "ssh n1 X=3 ddpsmoke --np 1"},
+		{"mv /d/x /d/x.gz && gunzip /d/x.gz", "ssh n1 'mv /d/x /d/x.gz && gunzip /d/x.gz'"},
+		{"ls -ld /d; id   # who may write?", "ssh n1 'ls -ld /d; id'   # who may write?"},
+		{"vmstat 1 5   # it's slow", "ssh n1 vmstat 1 5   # it's slow"},
+		{"dmesg -T | grep -iE 'a|b'", "ssh n1 \"dmesg -T | grep -iE 'a|b'\""},
+		{"ls -l 'my data'", "ssh n1 \"ls -l 'my data'\""},
+		{"ls -l '$x'", "ssh n1 'ls -l '\\''$x'\\'''"},
+		{"ls ~/x", "ssh n1 'ls ~/x'"},
+		{"echo '# no remark'", "ssh n1 \"echo '# no remark'\""},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+
+		assert_string_equal(typed_on(&a, "ssh", "n1", rows[i].command), rows[i].typed);
+	}
+}
+
 /* Reports are posted. */
 static void a_password_is_shown_to_nobody(void **state UNUSED)
 {
@@ -127,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_ssh_with_options_gets_our_patience),
 		cmocka_unit_test(what_is_typed_goes_the_same_way),
+		cmocka_unit_test(a_command_goes_there_whole),
 		cmocka_unit_test(ssh_gives_up_before_we_do),
 		cmocka_unit_test(a_password_is_shown_to_nobody),
 	};
