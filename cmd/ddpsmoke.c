@@ -110,8 +110,11 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	struct train_ask *q = cfg;
 	struct config *c = CONTAINER_OF(q, struct config, ask);
 
+	q->train.typed = train_ask_typed(q, &app->arena);
 	if (train_ask_check(q, e) || find_ranks(app, c, e))
 		return -1;
+	q->train.where = &c->where;
+	q->train.is_foreign = c->role.is_rank && !c->role.ours;
 	app->report_opts.answer_only = q->emit;
 	q->train.emits = q->emit;
 	app->report_opts.review = own_review;
@@ -159,9 +162,9 @@ static int launch(struct app *app, struct config *c, struct err *e)
 		log_say("%s", c->crowded);
 	*e = c->sick;
 	if (e->kind || where_fits(&c->where, &c->role, backend_links(backend, 0), e) ||
-	    (where_is_here(&c->where) && carrier_check(backend, &app->arena, e)) ||
-	    where_launch(&c->where, &o, e))
+	    (where_is_here(&c->where) && carrier_check(backend, &app->arena, e)))
 		return -1;
+	where_launch(&c->where, &o);
 	o.argv = (const char *const *)(void *)c->argv;
 	return train_launch(&o, backend, app->cmd->name, app->report, e);
 }

@@ -197,14 +197,10 @@ static int find_hosts(const struct where *w, struct arena *a, host_list *ret, st
 	return err_hint(e, "put salloc -N2 before the command, or name the hosts for ssh: --hosts");
 }
 
-int where_launch(const struct where *w, struct launch_opts *ret, struct err *e)
+void where_launch(const struct where *w, struct launch_opts *ret)
 {
 	unsigned each = w->each ? (unsigned)w->each : 1;
 
-	/* what is to be typed goes the same way; what they start with it may be WINDSOCK_RSH itself
-	 */
-	if (w->rsh && setenv(RSH_TYPED, w->rsh, 1))
-		return err_sys(e, "cannot pass --rsh on");
 	*ret = (struct launch_opts){
 		.hosts = &w->found,
 		.rsh = w->rsh,
@@ -228,7 +224,6 @@ int where_launch(const struct where *w, struct launch_opts *ret, struct err *e)
 		ret->np_per_host = each;
 	if (where_is_here(w) && !ret->np)
 		ret->np = ret->np_per_host ? ret->np_per_host : w->bare ? (unsigned)w->bare : 2;
-	return 0;
 }
 
 /* --- who we are ---------------------------------------------------------------------------- */
@@ -267,6 +262,10 @@ int where_role(struct where *w, struct arena *a, struct where_role *ret, struct 
 	*ret = (struct where_role){.rank = -1};
 	if (check(w, a, e))
 		return -1;
+	/* what is to be typed goes the same way; what they start with it may be WINDSOCK_RSH itself
+	 */
+	if (w->rsh && setenv(RSH_TYPED, w->rsh, 1))
+		return err_sys(e, "cannot pass --rsh on");
 	world_from_env(world_own_env, NULL, a, &world);
 	ret->relayed = mpirun_relays();
 	ret->ours = is_ours(&world);
@@ -277,8 +276,10 @@ int where_role(struct where *w, struct arena *a, struct where_role *ret, struct 
 	if (!ret->is_rank && world.trouble && !is_launching(w))
 		return err_set(e, ERR_USAGE, "%s", world.trouble);
 	if (!ret->is_rank) {
-		if (find_hosts(w, a, &w->found, e) || where_launch(w, &l, e) ||
-		    count(&l, a, &ret->size, e))
+		if (find_hosts(w, a, &w->found, e))
+			return -1;
+		where_launch(w, &l);
+		if (count(&l, a, &ret->size, e))
 			return -1;
 		ret->here = where_is_here(w) ? ret->size : 0;
 		say_passed_over(w, a);

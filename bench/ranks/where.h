@@ -10,7 +10,7 @@
  *	where_role(&c->where, a, &role, e)	before anything is written
  *	where_deadline(&c->where, &role, ...)	likewise
  *	where_fits(&c->where, &role, links, e)	before ranks are started
- *	where_launch(&c->where, &opts, e)	to start them, unless role.is_rank
+ *	where_launch(&c->where, &opts)		to start them, unless role.is_rank
  *	where_world(&c->where)			to be one of them
  *
  * What can be known beforehand is said beforehand: options that contradict each other, or
@@ -81,7 +81,16 @@ int where_fits(const struct where *w, const struct where_role *role, unsigned li
 /* Everything but the device. */
 struct world_opts where_world(const struct where *w);
 /* Everything but argv and the descriptors. */
-int where_launch(const struct where *w, struct launch_opts *ret, struct err *e) MUST_CHECK;
+void where_launch(const struct where *w, struct launch_opts *ret);
+/*
+ * As it is typed once more, which where_is_typed() says whether it can be: @command ("ncclbench")
+ * with the options that lead to the same ranks. And with those that lead to these hosts alone, of
+ * which nothing is said of how many ranks they have.
+ */
+bool where_is_typed(const struct where *w);
+const char *where_typed(const struct where *w, const char *command, struct arena *a);
+const char *where_typed_at(const struct where *w, const char *command, const char *hosts,
+			   struct arena *a);
 /*
  * This command failed, with @e, before it was a rank of anything: where @argv (as main got it)
  * and the environment make it one of several, the others are told. As world_decline() has it.

@@ -1,8 +1,6 @@
 #include "bench/sweep/again.h"
 
 #include "bench/sweep/asked.h"
-#include "lib/cluster/carry.h"
-#include "lib/cluster/typed_way.h"
 
 /* Between whom, and by what: the same for tables and pairs. */
 static const char *const of_ranks[] = {"backend", "nccl", "nccl-blocking", "nthreads",
@@ -33,36 +31,13 @@ void again_words(const struct asked *q, struct arena *a, struct again *ret)
 			      .exact = typed(q, of_case, a)};
 }
 
-/* A pipe's list of hosts comes once. */
-static const char *hosts_of_run(const struct where *w, struct arena *a)
-{
-	return streq(w->hosts, "-") ? hostlist_fold(a, &w->found) : w->hosts;
-}
-
 void again_where(const struct where *w, const struct where_role *role, struct arena *a,
 		 struct again *ret)
 {
-	static const char *const names[] = {"np",   "np-per-host", "srun",  "copy-self",
-					    "keep", "partial",	   "serve", "wait",
-					    "port", "no-local",	   NULL};
-	static const char *const own[] = {"deadline", NULL};
-	static const struct where nowhere = WHERE_DEFAULTS;
-	const struct opt_table t = {where_rows, WHERE_NROWS, (void *)(uintptr_t)w};
-	const char *to = "ncclbench", *carried = "", *deadline = "";
-
 	ret->bare = !role->is_rank && where_is_bare(w);
-	if (role->is_rank) {
-		ret->start = NULL;
-		return;
-	}
-	if (w->hosts)
-		to = typed_for(a, to, w->rsh, hosts_of_run(w, a));
-	if (w->hosts && !w->copy_self && *carry_look(a, "ncclbench", ""))
-		carried = " --copy-self"; /* whoever started us brought it there */
-	if (w->deadline_given)
-		deadline = opt_typed(&t, &nowhere, own, a);
-	ret->start = arena_printf(a, "%s%s%s%s%s", to, carried, opt_typed(&t, &nowhere, names, a),
-				  deadline, ret->start);
+	ret->start = role->is_rank
+			     ? NULL
+			     : arena_printf(a, "%s%s", where_typed(w, "ncclbench", a), ret->start);
 }
 
 void again_fix(struct finding *f, const struct again *g, const char *options, const char *remark)

@@ -45,8 +45,7 @@ int ask_where(const struct ask_where *in, struct arena *a, struct job_opts *ret,
 	if (ret->ours) /* has no business with the list of hosts, which may not even be there
 			*/
 		return 0;
-	if (where_launch(in->where, &ret->launch, e))
-		return -1;
+	where_launch(in->where, &ret->launch);
 	ret->launch.argv = rank_argv(in->coll, in->groups, in->argv, a);
 	return ask_mpirun(in->backend, a, ret, e);
 }

@@ -12,6 +12,18 @@ enum { LARGE_BATCH = 16, LARGE_VALIDATION = 64 }; /* a minute's work is too much
  * to learn anything, and a verdict about accuracy would be left out. */
 enum { STEPS = 32, SAMPLES = 2048, LARGE_STEPS = 8, LARGE_SAMPLES = 256, SAMPLES_MOST = 1 << 22 };
 
+const char *train_ask_typed(const struct train_ask *q, struct arena *a)
+{
+	static const char *const names[] = {"model",	"side",	      "device",	  "amp",
+					    "tf32",	"pattern",    "batch",	  "data",
+					    "samples",	"validation", "workers",  "drop-last",
+					    "seed",	"lr",	      "momentum", "weight-decay",
+					    "lr-every", "lr-gamma",   NULL};
+	const struct opt_table t = {train_ask_rows, TRAIN_ASK_NROWS, (void *)(uintptr_t)q};
+
+	return opt_typed(&t, &train_ask_defaults, names, a);
+}
+
 /* --- do they fit each other ------------------------------------------------------------ */
 
 static int choose_model(struct train_ask *q, struct err *e)
@@ -165,6 +177,7 @@ int train_ask_share(struct train_ask *q, uint64_t ranks, struct err *e)
 		return err_set(e, ERR_USAGE, "--samples: %zu ranks need at least one each",
 			       (size_t)ranks);
 	q->train.batch = (int)batch;
+	q->train.batch_is_shared = q->global_batch;
 	set_rate(&q->train);
 	if (!q->samples && streq(q->train.data_spec, "synthetic"))
 		q->train.asked = enough(q, ranks);

@@ -34,6 +34,9 @@ enum { TRAIN_ASK_NROWS = 33 };
 extern const struct opt train_ask_rows[TRAIN_ASK_NROWS];
 extern const struct train_ask train_ask_defaults;
 
+/* What one rank computes, and of what, as it is typed once more (" --model mlp"): before all else.
+ */
+const char *train_ask_typed(const struct train_ask *q, struct arena *a);
 /* Do the options fit each other? Then what does not depend on the ranks is settled in q->train. */
 int train_ask_check(struct train_ask *q, struct err *e) MUST_CHECK;
 /* The batch of each rank, and how many samples are made for all; ERR_USAGE where so many ranks

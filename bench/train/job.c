@@ -2,6 +2,7 @@
 
 #include "bench/ranks/reason.h"
 #include "bench/train/carrier.h"
+#include "bench/train/lines.h"
 #include "bench/train/patience.h"
 #include "bench/train/say.h"
 #include "bench/train/who.h"
@@ -228,8 +229,10 @@ static void find_other(struct job *j, int rank, struct say_lost *ret)
 /* Collectives alone, of a fabric on which no data arrives. */
 static const char *shows_it(struct job *j)
 {
-	return arena_printf(report_arena(j->r), "ncclbench --np %d --backend %s", j->o->np,
-			    j->o->backend);
+	struct arena *a = report_arena(j->r);
+	const struct say_world met = who_met(&j->carrier, j->w->rdzv, a);
+
+	return lines_bench(&(const struct lines){j->o, &met, a}, "");
 }
 
 /* What a library says of itself, or that nobody is missing. */

@@ -39,8 +39,11 @@ static struct train_pass own_pass(const struct rank *r)
 	p.seed = o->seed + fault_is(&o->fault, FAULT_SEED, r->comm->rank);
 	options_take(o, p.options);
 	if (o->trouble) {
+		const char *remedy = err_fix(o->trouble, &a) ?: "";
+
 		(void)snprintf(p.trouble, sizeof(p.trouble), "%.255s", o->trouble->msg);
-		(void)snprintf(p.remedy, sizeof(p.remedy), "%.255s", err_fix(o->trouble, &a) ?: "");
+		if (strlen(remedy) < sizeof(p.remedy)) /* half of a line does something else */
+			(void)snprintf(p.remedy, sizeof(p.remedy), "%s", remedy);
 		return p;
 	}
 	for (uint64_t i = 0; i < 16 && o->data->is_made; i++) {

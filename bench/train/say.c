@@ -5,7 +5,6 @@
 #include "bench/ranks/reason.h"
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
-#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/net/own_addr.h"
 #include "lib/net/tcp_state.h"
@@ -22,7 +21,7 @@ static const char *interface_of(const char *address, struct arena *a)
 }
 
 /* Machines that were made of one image have one name, and addresses of their own. */
-static void tell_apart(struct say_world *w, struct arena *a)
+void say_tell_apart(struct say_world *w, struct arena *a)
 {
 	size_t n = (size_t)w->size;
 	const char **names = arena_alloc(a, n * sizeof(*names)),
@@ -60,7 +59,7 @@ struct say_world say_world(const struct comm *c, struct arena *a)
 								 ? arena_strdup(a, p->device)
 								 : "cpu"};
 	}
-	tell_apart(&w, a);
+	say_tell_apart(&w, a);
 	w.interface = interface_of(w.peers[0].address, a);
 	return w;
 }
@@ -111,6 +110,11 @@ const char *say_gpu(const struct run *x, int rank)
 	return gpu ? gpu + strcspn(gpu, "0123456789") : NULL;
 }
 
+struct lines say_lines(const struct run *x)
+{
+	return (struct lines){x->o, x->w, report_arena(x->r)};
+}
+
 void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fmt, ...)
 {
 	struct arena *a = report_arena(x->r);
@@ -120,15 +124,11 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 	va_start(ap, fmt);
 	command = arena_vprintf(a, fmt, ap);
 	va_end(ap);
-	/* of those that are visible: where some are hidden, their numbers are others */
-	if (say_gpu(x, rank) && starts_with(command, "ddpsmoke") && !getenv("CUDA_VISIBLE_DEVICES"))
-		command = arena_printf(a, "CUDA_VISIBLE_DEVICES=%s %s",
-				       shell_quote(a, say_gpu(x, rank)), command);
 	if (x->w->hosts <= 1)
 		finding_fix(f, "%s", command);
 	else
 		finding_fix(f, "%s",
-			    typed_there(a, rsh_typed(a, NULL), x->w->peers[rank].at, command));
+			    typed_on(a, rsh_typed(a, NULL), x->w->peers[rank].at, command));
 }
 
 int say_bad_rank(const struct run *x)
@@ -191,9 +191,7 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 			"- a file became shorter, or could not be read any more, while it was in "
 			"use: one of --data, one in /dev/shm, or the program itself");
 	if (host)
-		finding_fix(f, "%s",
-			    typed_there(f->a, rsh_typed(f->a, NULL), host,
-					arena_printf(f->a, "\"%s\"", look)));
+		finding_fix(f, "%s", typed_on(f->a, rsh_typed(f->a, NULL), host, look));
 	else
 		finding_fix(f, "%s", look);
 }
@@ -214,9 +212,8 @@ static const char *fix_heard(const struct say_lost *l, struct arena *a)
 {
 	const char *fix = reason_fix(l->check, l->sentence) ?: "ddpsmoke --backend tcp";
 
-	return l->host && streq(l->check, DEV_SICK)
-		       ? typed_there(a, rsh_typed(a, NULL), l->host, arena_printf(a, "\"%s\"", fix))
-		       : fix;
+	return l->host && streq(l->check, DEV_SICK) ? typed_on(a, rsh_typed(a, NULL), l->host, fix)
+						    : fix;
 }
 
 void say_lost(struct report *r, const struct say_lost *l)

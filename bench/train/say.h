@@ -22,6 +22,7 @@ struct say_world {	 /* who took part, still known when the communicator is gone 
 	struct door door; /* for the job that comes next */
 };
 struct say_world say_world(const struct comm *c, struct arena *a); /* @c may be NULL */
+void say_tell_apart(struct say_world *w, struct arena *a); /* finds @at of its peers, and @hosts */
 
 /* @alone: NULL where it did not come to the comparison. What was not reached is not judged. */
 void say_all(struct report *r, const struct train_opts *o, const struct say_world *w,

@@ -67,10 +67,10 @@ static void fix_folder(const struct run *x, struct finding *f)
 	const char *by = streq(way, "ssh") ? "" : arena_printf(a, " -e %s", shell_quote(a, way));
 
 	if (is_plain(good, a) && is_plain(there, a) && is_plain(to, a))
-		finding_fix(f, "%s",
-			    typed_there(a, way, from,
-					shell_quote(a, arena_printf(a, "rsync -ac%s %s/ %s:%s/", by,
-								    good, to, there))));
+		finding_fix(
+			f, "%s",
+			typed_on(a, way, from,
+				 arena_printf(a, "rsync -ac%s %s/ %s:%s/", by, good, to, there)));
 	else
 		finding_fix(f, "- give %s the files that %s has", to, from);
 }

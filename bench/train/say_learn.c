@@ -1,7 +1,5 @@
 #include "bench/train/say_run.h"
 
-#include "lib/core/quote.h"
-
 #include <math.h>
 
 /* As worth() counts them: with 64, and as many samples, none of hundreds of seeds learns less than
@@ -11,13 +9,11 @@ enum { STEPS_TO_FALL = 10, STEPS_TO_LEARN = 64, SAMPLES_TO_LEARN = 128 };
 enum { VALUES_TO_NORM = 4, GRAPH_SHRINKS = 32 /* resnet18's image, up to its last stage */ };
 #define DROPPED 0.01 /* so much of the first learning rate learns nothing more */
 
-/* The same run but for one option: with another one it would be another question. */
 static void fix_again(const struct run *x, struct finding *f, const char *option, const char *value)
 {
-	static const char *const bare[] = {"ddpsmoke", NULL};
-	const char *const *argv = x->o->argv ? x->o->argv : bare;
+	const struct lines l = say_lines(x);
 
-	finding_fix(f, "%s", shell_again(report_arena(x->r), argv, option, value));
+	finding_fix(f, "%s", lines_again(&l, option, value));
 }
 
 /* Back to what is done unasked, one option at a time, what makes the steps too large first. */
@@ -70,13 +66,13 @@ static void say_lost_params(const struct run *x, struct finding *f, int first, i
 	if (n < x->w->size) {
 		finding_set(f, ST_FAIL, "the parameters of %s hold NaN or infinity since epoch %zu",
 			    say_who(x, first), epoch);
-		say_fix_exchange(x, f, first);
+		say_fix_exchange(x, f);
 		return;
 	}
 	finding_set(f, ST_FAIL, "%s parameters hold NaN or infinity since epoch %zu",
 		    n == 1 ? "the" : "all ranks'", epoch);
 	if (is_far)
-		say_fix_exchange(x, f, -1);
+		say_fix_exchange(x, f);
 	else
 		fix_sgd(x, f);
 }
@@ -88,7 +84,7 @@ static void say_hole(const struct run *x, struct finding *f, int rank)
 		    "%s got an average that is no finite number in step %zu, of gradients that all "
 		    "were: what it got of the exchange was wrong",
 		    say_who(x, rank), (size_t)x->res->history.last.words[rank].hole_step);
-	say_fix_exchange(x, f, rank);
+	say_fix_exchange(x, f);
 }
 
 /* One process that did the same steps came to that as well; of one rank only, whose steps are
@@ -106,6 +102,7 @@ static void say_bad(const struct run *x, struct finding *f, int rank)
 {
 	size_t step = (size_t)x->res->history.last.words[rank].bad_step;
 	const char *why = "the steps before it were too large";
+	const struct lines l = say_lines(x);
 
 	if (are_all_bad(x, step))
 		finding_set(f, ST_FAIL,
@@ -120,7 +117,7 @@ static void say_bad(const struct run *x, struct finding *f, int rank)
 	if (is_by_steps(x, step) || (x->o->lr > x->o->usual_lr && step >= x->res->proven_steps))
 		fix_sgd(x, f);
 	else
-		say_fix_at(x, f, rank, "ddpsmoke --np 1");
+		finding_fix(f, "%s", lines_alone(&l, rank, ""));
 }
 
 /* Who is to blame; -1: nobody can be told from the others. */

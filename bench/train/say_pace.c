@@ -1,6 +1,5 @@
 #include "bench/train/say_run.h"
 
-#include "lib/cluster/typed_way.h"
 #include "lib/core/stats.h"
 #include "lib/core/units.h"
 #include "lib/host/robbed.h"
@@ -274,28 +273,13 @@ static double network_s(const struct run *x)
 	return wait_s(x, &part) * (double)x->res->totals[0].steps;
 }
 
-static const char *all_hosts(const struct run *x)
-{
-	struct arena *a = report_arena(x->r);
-	const char *hosts = "";
-
-	for (int i = 0; i < x->w->size; i++) {
-		int k = 0;
-
-		while (!streq(x->w->peers[k].at, x->w->peers[i].at))
-			k++;
-		if (k == i)
-			hosts = arena_printf(a, "%s%s%s", hosts, i ? "," : "", x->w->peers[i].at);
-	}
-	return hosts;
-}
-
 /* @slow: who is slow besides, and costs less; -1: nobody. */
 static struct finding *say_crawl(const struct run *x, double rate, int slow)
 {
 	struct finding *f = say_find(x, "train.pace", -1);
 	struct unit_buf time, size;
 	double part, wait = wait_s(x, &part);
+	const struct lines l = say_lines(x);
 
 	finding_set(f, ST_WARN,
 		    "the network holds the training up: %s of each step go into the exchange of "
@@ -307,8 +291,7 @@ static struct finding *say_crawl(const struct run *x, double rate, int slow)
 	if (slow >= 0)
 		finding_set(f, ST_WARN, "%s; besides, %s computes slower than the others",
 			    f->message, say_who(x, slow));
-	finding_fix(f, "%s --find-slow",
-		    typed_for(report_arena(x->r), "ncclbench", NULL, all_hosts(x)));
+	finding_fix(f, "%s --find-slow", lines_hosts(&l, "ncclbench"));
 	return f;
 }
 

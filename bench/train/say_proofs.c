@@ -24,6 +24,7 @@ void say_samples(const struct run *x)
 	const struct history *h = &res->history;
 	int wrong = h->has_odd ? h->odd.wrong_shard : -1;
 	struct finding *f = say_find(x, "train.samples", wrong);
+	const struct lines l = say_lines(x);
 
 	finding_set(f, ST_PASS, "%s", what_was_seen(x));
 	if (wrong >= 0) {
@@ -31,7 +32,7 @@ void say_samples(const struct run *x)
 			    "%s took other samples than its own: some are learned twice, others "
 			    "never",
 			    say_who(x, wrong));
-		say_fix_at(x, f, wrong, "ddpsmoke");
+		finding_fix(f, "%s", lines_there(&l, wrong, ""));
 	}
 	if (h->has_odd && wrong < 0)
 		finding_set(f, ST_FAIL, "epoch %zu missed %zu samples and repeated %zu",
@@ -41,17 +42,19 @@ void say_samples(const struct run *x)
 	report_add(x->r, f);
 }
 
-void say_fix_exchange(const struct run *x, struct finding *f, int rank)
+void say_fix_exchange(const struct run *x, struct finding *f)
 {
-	int other = rank > 0 ? 0 : x->w->size - 1;
-	bool is_tcp = streq(x->w->backend, "tcp");
-	const char *how = is_tcp ? "" : " --backend ", *with = is_tcp ? "" : x->o->backend;
+	const struct lines l = say_lines(x);
 
-	if (x->w->hosts <= 1 || rank < 0)
-		finding_fix(f, "ncclbench --np %d%s%s -b 1M -e 64M -n 50", x->w->size, how, with);
-	else
-		finding_fix(f, "ncclbench --hosts %s,%s%s%s -b 1M -e 64M -n 50",
-			    x->w->peers[other].at, x->w->peers[rank].at, how, with);
+	finding_fix(f, "%s", lines_bench(&l, " -b 1M -e 64M -n 50"));
+}
+
+/* Alone it has no exchange that could be wrong. */
+static void fix_alone(const struct run *x, struct finding *f, int rank)
+{
+	const struct lines l = say_lines(x);
+
+	finding_fix(f, "%s", lines_alone(&l, rank, " --epochs 20"));
 }
 
 /*
@@ -102,7 +105,7 @@ void say_params(const struct run *x)
 			    "the exchange was wrong",
 			    n, who_of_all(x));
 	if (!last->equal)
-		say_fix_exchange(x, f, odd);
+		say_fix_exchange(x, f);
 	finding_expect(f, "the same bits on every rank");
 	report_add(x->r, f);
 }
@@ -125,6 +128,7 @@ static bool is_comparable(const struct run *x)
 void say_compute(const struct run *x)
 {
 	const struct train_control *c = x->alone ? &x->alone->control : NULL;
+	const struct lines l = say_lines(x);
 	struct finding *f;
 
 	if (!c || !c->layers)
@@ -144,9 +148,9 @@ void say_compute(const struct run *x)
 			    : c->is_norm ? "a normalization"
 					 : "a dense one",
 			    c->scale, c->off);
-		say_fix_at(x, f, 0,
-			   "ddpsmoke --np 1 --device cuda   # wrong on another GPU, too: it is "
-			   "cuDNN, cuBLAS or the driver");
+		finding_fix(f,
+			    "%s   # wrong on another GPU, too: it is cuDNN, cuBLAS or the driver",
+			    lines_alone(&l, 0, ""));
 	}
 	finding_expect(f, "at most %g of its length away, and %g to %g times as long", c->may_off,
 		       1 - c->may_scale, 1 + c->may_scale);
@@ -170,7 +174,7 @@ static void say_far(const struct run *x, struct finding *f, int far, bool are_eq
 		    "way%s",
 		    steps(x, x->res->proven_taken), who, a->distance, why,
 		    far < 0 && are_equal ? ", for all ranks alike" : "");
-	say_fix_exchange(x, f, far);
+	say_fix_exchange(x, f);
 }
 
 /* What was not compared as strictly. */
@@ -222,7 +226,7 @@ void say_reference(const struct run *x)
 				    : arena_printf(report_arena(x->r), "all %d shards", x->w->size),
 			    a->distance, unlike(x));
 	if (a->wrong_rank >= 0)
-		say_fix_at(x, f, a->wrong_rank, "ddpsmoke --np 1 --epochs 20");
+		fix_alone(x, f, a->wrong_rank);
 	if (x->res->proven_taken || a->is_far) {
 		finding_expect(f, "<= %g in every parameter", a->tolerance);
 		finding_value(f, a->distance, NULL);
@@ -235,6 +239,23 @@ static bool is_reordered(const struct run *x)
 {
 	return streq(x->w->backend, "nccl") && x->w->size > 2 &&
 	       x->res->unlike_by <= TRAIN_TOLERANCE;
+}
+
+/* A variable that is set here does not come to other hosts, nor to ranks of somebody else. */
+static void fix_order(const struct run *x, struct finding *f)
+{
+	const struct lines l = say_lines(x);
+
+	if (x->w->hosts > 1 || x->o->is_foreign)
+		finding_fix(
+			f,
+			"- NCCL_NVLS_ENABLE=0 and NCCL_COLLNET_ENABLE=0 for all ranks (in "
+			"~/.nccl.conf of each host), and the same again: still, it is a wrong sum");
+	else
+		finding_fix(f,
+			    "NCCL_NVLS_ENABLE=0 NCCL_COLLNET_ENABLE=0 %s   # still: it is a wrong "
+			    "sum",
+			    lines_again(&l, "--backend", "nccl"));
 }
 
 void say_repeat(const struct run *x)
@@ -251,28 +272,25 @@ void say_repeat(const struct run *x)
 			    "%s computed another gradient when step %zu was done again: its "
 			    "computing cannot be relied on",
 			    say_who(x, res->fickle_rank), (size_t)res->fickle_step);
-		say_fix_at(x, f, res->fickle_rank, "ddpsmoke --np 1 --epochs 20");
+		fix_alone(x, f, res->fickle_rank);
 	} else if (res->unlike_rank >= 0) {
 		finding_set(f, ST_FAIL,
 			    "the same gradients gave %s other parameters the second time: what "
 			    "it got of the exchange was wrong",
 			    say_who(x, res->unlike_rank));
-		say_fix_exchange(x, f, res->unlike_rank);
+		say_fix_exchange(x, f);
 	} else if (res->all_unlike && is_reordered(x)) {
 		finding_set(f, ST_WARN,
 			    "the same gradients gave all ranks parameters that differ by %.2g the "
 			    "second time: NCCL added in another order, as it may where switches "
 			    "add, or a sum was wrong",
 			    res->unlike_by);
-		finding_fix(f,
-			    "NCCL_NVLS_ENABLE=0 NCCL_COLLNET_ENABLE=0 ddpsmoke --np %d "
-			    "--backend nccl   # still: it is a wrong sum",
-			    x->w->size);
+		fix_order(x, f);
 	} else if (res->all_unlike) {
 		finding_set(f, ST_FAIL,
 			    "the same gradients gave all ranks other parameters the second time: "
 			    "the exchange gave a wrong sum, once or both times");
-		say_fix_exchange(x, f, -1);
+		say_fix_exchange(x, f);
 	} else {
 		finding_set(f, ST_PASS, "the same seed gave the same bits again (%s)",
 			    steps(x, res->proven_steps));

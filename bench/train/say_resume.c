@@ -70,6 +70,9 @@ static void say_same(const struct run *x, struct finding *f)
 static void say_unlike(const struct run *x, struct finding *f, int lost, int unlike)
 {
 	const struct saved_again *again = x->res->saved.again;
+	const struct lines l = say_lines(x);
+	const char *checkpoint =
+		arena_printf(f->a, " --checkpoint %s", shell_quote(f->a, x->res->saved.folder));
 
 	if (lost >= 0)
 		finding_set(f, ST_FAIL, "%s has not loaded what it had saved: it has other %s",
@@ -86,8 +89,7 @@ static void say_unlike(const struct run *x, struct finding *f, int lost, int unl
 			    is_fickle(x) ? "; but the same steps do not repeat to the bit anyway: "
 					   "see train.repeat"
 					 : "");
-	say_fix_at(x, f, lost >= 0 ? lost : unlike, "ddpsmoke --checkpoint %s",
-		   shell_quote(f->a, x->res->saved.folder));
+	finding_fix(f, "%s", lines_there(&l, lost >= 0 ? lost : unlike, checkpoint));
 }
 
 static void say_not_resumed(const struct run *x)

@@ -1,7 +1,7 @@
 #ifndef BENCH_TRAIN_SAY_RUN_H
 #define BENCH_TRAIN_SAY_RUN_H
 /* Between say.c and say_*.c: one run, being judged. */
-#include "bench/train/say.h"
+#include "bench/train/lines.h"
 
 struct run {
 	struct report *r;
@@ -14,6 +14,7 @@ struct run {
 struct finding *say_find(const struct run *x, const char *check, int rank); /* -1: of the model */
 const char *say_who(const struct run *x, int rank); /* "rank 1 (node1, 10.0.0.2, GPU 0)" */
 const char *say_gpu(const struct run *x, int rank); /* its number; NULL: it is on the CPU */
+struct lines say_lines(const struct run *x);
 /* A command for the host of @rank, as it is typed here. */
 void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fmt, ...)
 	PRINTF(4, 5);
@@ -34,8 +35,8 @@ void say_params(const struct run *x);
 void say_compute(const struct run *x);
 void say_reference(const struct run *x);
 void say_repeat(const struct run *x);
-/* Carries known data between that rank (-1: all) and another one, and looks at every element. */
-void say_fix_exchange(const struct run *x, struct finding *f, int rank);
+/* Carries known data between all ranks, and looks at every element. */
+void say_fix_exchange(const struct run *x, struct finding *f);
 
 /* say_learn.c */
 void say_finite(const struct run *x);

@@ -17,6 +17,7 @@
 #include "lib/core/arena.h"
 
 struct rdzv;
+struct where;
 
 extern const char *const train_patterns[]; /* --pattern's words, by is_sharded; NULL-terminated */
 
@@ -48,6 +49,10 @@ struct train_opts {
 	bool drop_last, is_sharded; /* --pattern fsdp */
 	bool emits;		    /* a line for the job that comes next is asked for */
 	const char *const *argv;    /* as it was typed, to be typed again; NULL */
+	const char *typed;	    /* " --model mlp": of that what one rank computes; NULL: "" */
+	bool batch_is_shared;	    /* it was said of all ranks together, and not in @typed */
+	const struct where *where;  /* where ranks were asked for; NULL: nobody said */
+	bool is_foreign;	    /* not by us: somebody else started the ranks */
 	double expect;		    /* accuracy, 0..1; 0: whatever it is */
 	bool is_expected;	    /* somebody said so: after few steps, too */
 	/* What --lr is unasked: with such a batch, and with one that is not below the default. */

@@ -30,3 +30,22 @@ struct say_world who_trained(const struct carrier *c, struct rdzv *z, bool on_gp
 	w.fix = c->fix;
 	return w;
 }
+
+struct say_world who_met(const struct carrier *c, struct rdzv *z, struct arena *a)
+{
+	const struct comm_plugin *by = c->gpu_plugin ?: c->plugin;
+	struct say_world w = {.backend = by ? by->name : "auto"};
+	const struct rdzv_member *m;
+	struct err unknown;
+	size_t n;
+
+	if (rdzv_members(z, &m, &n, &unknown))
+		return w;
+	w.size = (int)n;
+	w.peers = arena_alloc(a, n * sizeof(*w.peers));
+	for (size_t i = 0; i < n; i++)
+		w.peers[i] = (struct say_peer){.host = arena_strdup(a, m[i].host),
+					       .address = arena_strdup(a, m[i].data_addr)};
+	say_tell_apart(&w, a);
+	return w;
+}

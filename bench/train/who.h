@@ -7,4 +7,7 @@
 /* @on_gpu: each told the others which GPU it has. */
 struct say_world who_trained(const struct carrier *c, struct rdzv *z, bool on_gpu, struct arena *a);
 
+/* Those that have met, and may not have come to a communicator. */
+struct say_world who_met(const struct carrier *c, struct rdzv *z, struct arena *a);
+
 #endif

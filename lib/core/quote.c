@@ -89,25 +89,39 @@ static int words_of(const char *const *argv, const char *option)
 	return starts_with(*argv, option) && (*argv)[n] == '=' ? 1 : 0;
 }
 
-const char *shell_again(struct arena *a, const char *const *argv, const char *option,
-			const char *value)
+/* Which of them the next word says; NULL: none. */
+static const struct shell_set *set_by(const char *const *argv, const struct shell_set *sets)
 {
-	const char *set = arena_printf(a, " %s %s", option, shell_quote(a, value));
-	bool is_set = false;
+	for (; sets->option; sets++)
+		if (sets->value && words_of(argv, sets->option))
+			return sets;
+	return NULL;
+}
+
+static void add_set(struct text *line, const struct shell_set *set)
+{
+	text_addf(line, " %s %s", set->option, shell_quote(line->a, set->value));
+}
+
+const char *shell_again(struct arena *a, const char *const *argv, const struct shell_set *sets)
+{
+	const struct shell_set *set;
 	struct text line;
-	int n;
+	uint64_t done = 0;
 
 	text_init(&line, a);
 	text_add(&line, shell_quote(a, *argv++));
 	while (*argv) {
-		n = words_of(argv, option);
-		if (n && !is_set)
-			text_add(&line, set);
-		else if (!n && !streq(*argv, "--json"))
+		set = set_by(argv, sets);
+		if (set && !(done >> (set - sets) & 1))
+			add_set(&line, set);
+		else if (!set && !streq(*argv, "--json"))
 			text_addf(&line, " %s", shell_quote_line(a, *argv));
-		is_set |= n > 0;
-		argv += n ? n : 1;
+		done |= set ? UINT64_C(1) << (set - sets) : 0;
+		argv += set ? words_of(argv, set->option) : 1;
 	}
-	text_add(&line, is_set ? "" : set);
+	for (set = sets; set->option; set++)
+		if (set->value && !(done >> (set - sets) & 1))
+			add_set(&line, set);
 	return line.s;
 }

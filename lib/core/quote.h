@@ -14,10 +14,12 @@ const char *shell_quote_words(struct arena *a, const char *const *argv);
  * show: $'...' as bash, zsh and ksh read it. Others are as above. */
 char *shell_quote_line(struct arena *a, const char *s);
 
-/* A command (@argv as main got it) once more, with that option ("--lr") set to @value: what else
- * was typed stays, but for --json. */
-const char *shell_again(struct arena *a, const char *const *argv, const char *option,
-			const char *value);
+/* A command (@argv as main got it) once more, with each option ("--lr") set to its value; NULL: as
+ * it is. What else was typed stays, but for --json. @sets ends with a NULL option. */
+struct shell_set {
+	const char *option, *value;
+};
+const char *shell_again(struct arena *a, const char *const *argv, const struct shell_set *sets);
 
 /* Splits as a shell splits simple words: blanks, quotes, backslashes; nothing is expanded. */
 int split_words(const char *text, struct arena *a, str_list *ret, struct err *e) MUST_CHECK;

@@ -96,10 +96,13 @@ torchrun --standalone --nproc_per_node 2 train.py" ] || { echo "$output"; false;
     smoke --hosts lab --samples 512 --fault 1:flip
     [ "$status" -eq 1 ]
     fails train.reference 'rank 1 \(node1, 10.77.0.2\) computed another gradient'
-    [[ $output == *"-> "*"rsh"*" node1 ddpsmoke --np 1"* ]]
+    [[ $output == *"-> ddpsmoke --rsh "*" --hosts node1 --np 1 --samples 512 --epochs 20"* ]]
     smoke --hosts lab --samples 512 --fault 1:wire
     fails train.params 'rank 1 \(node1, '
-    [[ $output == *"-> ncclbench --hosts node0,node1 "* ]]
+    [[ $output == *"-> ncclbench --rsh "*" --hosts lab --backend tcp -b 1M"* ]]
+    smoke --hosts node0,node1 --np 4 --samples 512 --fault 1:wire # on one host: a line with that host twice has one rank
+    fails train.params 'rank 1 \(node0, '
+    [[ $output == *"-> ncclbench --rsh "*" --hosts node0,node1 --np 4 --backend tcp -b 1M"* ]]
 }
 
 @test "rank 0's host alone has other files: it is the one, and gets those of the others" {
@@ -117,11 +120,24 @@ torchrun --standalone --nproc_per_node 2 train.py" ] || { echo "$output"; false;
     on 0 umount set
     grep -E '^fail  rank.alike  *rank 0  *rank 0 \(node0, 10.77.0.1\) has another data set \(t10k-images-idx3-ubyte differs\) than rank 1 \(node1, 10.77.0.2\) and 1 more' <<<"$odd"
     # from a good host, by the way that leads there, to that folder
-    grep -E -- "-> .* node1 'rsync -ac -e .* $PWD/set/ node0:$PWD/set/'\$" <<<"$odd"
+    grep -E -- "-> .* node1 \"rsync -ac -e '.*' $PWD/set/ node0:$PWD/set/\"\$" <<<"$odd"
     for odd in "$of_two" "$uneven"; do
         grep -E '^fail  rank.alike  *cnn  *rank [12] \(node1, 10.77.0.2\) has another data set .* than rank 0 \(node0, 10.77.0.1\); which of them is right cannot be told' <<<"$odd" || { echo "$odd"; false; }
         [[ $odd == *" node0 ls -lL $PWD/set"*" node1 ls -lL $PWD/set"* && $odd != *rsync* ]]
     done
+}
+
+@test "what unpacks a file on another host does all of it there" {
+    local line
+    "$ROOT/tests/cli/ddpsmoke_data.py" mnist set
+    cp -r set packed
+    gzip -c set/t10k-labels-idx1-ubyte >packed/t10k-labels-idx1-ubyte
+    on 1 mount --bind packed set
+    smoke --hosts node0,node1 --data mnist:set --steps 2
+    on 1 umount set
+    fails rank.alike 'rank 1 \(node1, .*still packed by gzip'
+    line=$(grep -o -- "-> .* node1 'mv .* && gunzip .*'\$" <<<"$output")
+    [[ $line == *" node1 'mv set/"*" && gunzip set/"*.gz"'" ]]
 }
 
 @test "data that no host has is no rank's fault" {

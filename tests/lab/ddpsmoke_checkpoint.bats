@@ -45,6 +45,13 @@ setup() {
     on 1 umount "$PWD/ckpt"
 }
 
+@test "a disk that does not answer: its host is asked for all that shows why" {
+    smoke --pattern fsdp --fault 1:stuck --deadline 2s
+    [ "$status" -eq 1 ]
+    fails checkpoint.write 'rank 1 \(node1, .*nothing moved for 2 s'
+    grep -E -- "-> .* node1 \"timeout 5 df -h $PWD/ckpt; dmesg -T \\| grep -iE '.*' \\| tail\"\$" <<<"$output"
+}
+
 @test "no such folder on one node; one where it may read alone" {
     mkdir -p up/ckpt other
     on 1 mount --bind "$PWD/other" "$PWD/up"

@@ -98,16 +98,24 @@ static void a_line_that_is_shown_can_be_typed(void **state UNUSED)
 	}
 }
 
-static void a_command_again_but_for_one_option(void **state UNUSED)
+static void a_command_again_but_for_some_options(void **state UNUSED)
 {
 	static const char *const typed[] = {
 		"tool",	  "--lr",   "1",	  "--data", "mnist:/my data",
 		"--json", "--lr=2", "--lr-every", "3",	    NULL};
 	AUTO(arena_done) struct arena a = {0};
 
-	assert_string_equal(shell_again(&a, typed, "--lr", "0.5"),
-			    "tool --lr 0.5 --data 'mnist:/my data' --lr-every 3");
-	assert_string_equal(shell_again(&a, typed + 7, "--epochs", "4"), "--lr-every 3 --epochs 4");
+	assert_string_equal(
+		shell_again(&a, typed,
+			    (const struct shell_set[]){{"--lr", "0.5"}, {"--data", NULL}, {0}}),
+		"tool --lr 0.5 --data 'mnist:/my data' --lr-every 3");
+	assert_string_equal(
+		shell_again(&a, typed + 7, (const struct shell_set[]){{"--epochs", "4"}, {0}}),
+		"--lr-every 3 --epochs 4");
+	assert_string_equal(
+		shell_again(&a, typed,
+			    (const struct shell_set[]){{"--seed", "1"}, {"--data", "x y"}, {0}}),
+		"tool --lr 1 --data 'x y' '--lr=2' --lr-every 3 --seed 1");
 }
 
 int main(void)
@@ -117,7 +125,7 @@ int main(void)
 		cmocka_unit_test(a_path_keeps_its_home),
 		cmocka_unit_test(a_program_may_lie_anywhere),
 		cmocka_unit_test(a_line_that_is_shown_can_be_typed),
-		cmocka_unit_test(a_command_again_but_for_one_option),
+		cmocka_unit_test(a_command_again_but_for_some_options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
