@@ -39,7 +39,7 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
     jq -e '.data.world.ranks | length == 2' <<<"$output"
     few --fault 2:flip:0 # which GPU, and how to see it alone
     grep -Eq '^fail  train.reference .*rank 2 \(.*, GPU 2\) computed another gradient in step 0' <<<"$output"
-    [[ $output == *"-> CUDA_VISIBLE_DEVICES=2 ddpsmoke --np 1 --epochs 20"* ]]
+    [[ $output == *"-> CUDA_VISIBLE_DEVICES=2 ddpsmoke --np 1 --samples 96 --validation 32 --epochs 20"* ]]
     for samples in 32 256 1024; do # others take more of one rank's processor only for a while
         few --np 2 --device cuda --samples $samples --batch 8 --validation 8 --fault 1:slow
         ! grep -Eq '^warn  train.pace .*rank 1 \(.*, GPU 1\) is .*x slower than the others: compute' <<<"$output" || break
