@@ -109,6 +109,36 @@ void comm_capture_forget(struct comm *c)
 		c->impl->capture_forget(c);
 }
 
+static uint64_t total_of(const size_t *counts, int n)
+{
+	uint64_t total = 0;
+
+	for (int i = 0; i < n; i++)
+		total += counts[i];
+	return total;
+}
+
+uint64_t comm_bytes(const struct comm_request *q, int ranks)
+{
+	uint64_t size = dtype_size(q->type), one = q->count * size, out, in;
+
+	switch (q->kind) {
+	case COLL_ALL_REDUCE:
+		return 2 * one;
+	case COLL_BROADCAST:
+	case COLL_REDUCE:
+	case COLL_SENDRECV:
+	case COLL_BARRIER:
+		return one;
+	case COLL_ALLTOALLV:
+		out = total_of(q->send_counts, ranks) * size;
+		in = total_of(q->recv_counts, ranks) * size;
+		return out > in ? out : in;
+	default: /* of gather and scatter all wait for the root, which has the most to do */
+		return one * (uint64_t)ranks;
+	}
+}
+
 /* --- parts --------------------------------------------------------------------------- */
 
 int comm_origin(const struct comm *c, int rank) { return c->origin ? c->origin[rank] : rank; }

@@ -96,6 +96,10 @@ const char *comm_transport(const struct comm *c);
 /* Likewise: data may go by other cards than those that our addresses are of. */
 #define COMM_WAY_UNKNOWN "no connection was logged"
 
+/* What a request moves past one of @ranks, at most; on a bad network that many share, so fast. */
+uint64_t comm_bytes(const struct comm_request *q, int ranks);
+enum { COMM_LEAST_BYTES_PER_S = 10 * 1000 * 1000 };
+
 /*
  * Starts a request; it moves on whenever this communicator is asked something.
  * Requests finish in the order in which they were started; starting one more

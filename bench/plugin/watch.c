@@ -7,7 +7,6 @@
 #include <sys/eventfd.h>
 
 enum { LOOK_MS = 50 };
-static const uint64_t LEAST_BYTES_PER_S = 10 * 1000 * 1000;
 
 static bool is_over(struct watch *w)
 {
@@ -100,8 +99,9 @@ void watch_done(struct watch *w)
 
 uint64_t watch_call(struct watch *w, uint64_t bytes)
 {
-	uint64_t most = w->deadline_ns + bytes * (NS_PER_S / LEAST_BYTES_PER_S);
+	uint64_t most = w->deadline_ns + bytes * (NS_PER_S / COMM_LEAST_BYTES_PER_S);
 
+	w->most_ns = most;
 	__atomic_store_n(&w->until_ns, now_ns() + most, __ATOMIC_RELEASE);
 	return most;
 }
@@ -134,7 +134,7 @@ bool watch_explain(const struct watch *w, const char *what, struct err *e)
 	case WATCH_DEADLINE:
 		plugin_check = "comm.progress";
 		err_set(e, ERR_SYS, "%s did not finish within %.1f s", what,
-			(double)w->deadline_ns / 1e9);
+			(double)w->most_ns / 1e9);
 		err_hint(e, "a rank is stuck, or a network very slow: --deadline gives more time");
 		return true;
 	default:

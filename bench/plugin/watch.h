@@ -24,6 +24,7 @@ struct watch {
 	int stop_fds[2], abort_fd, end_fd;
 	pthread_t thread;
 	bool running;
+	uint64_t most_ns; /* the last call's; what was granted comes on top */
 	/* atomic */
 	const char *abort_reason;
 	uint64_t until_ns; /* 0: no call is under way */

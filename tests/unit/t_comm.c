@@ -374,6 +374,28 @@ static void nonsense_is_refused(void **state)
 	ranks_all_well(&r, 2);
 }
 
+static uint64_t bytes_of(enum coll_kind k, int ranks)
+{
+	static const size_t sent[] = {1, 2, 3, 4}, got[] = {5, 5, 5, 5};
+	const struct comm_request q = {
+		.kind = k, .count = 10, .type = DT_FLOAT, .send_counts = sent, .recv_counts = got};
+
+	return comm_bytes(&q, ranks);
+}
+
+/* More ranks are no reason to wait longer for the same buffer. */
+static void what_a_request_moves(void **state)
+{
+	(void)state;
+	assert_int_equal(bytes_of(COLL_ALL_REDUCE, 1000), 80);
+	assert_int_equal(bytes_of(COLL_BROADCAST, 1000), 40);
+	assert_int_equal(bytes_of(COLL_REDUCE, 1000), 40);
+	assert_int_equal(bytes_of(COLL_SENDRECV, 1000), 40);
+	assert_int_equal(bytes_of(COLL_ALL_GATHER, 1000), 40000);
+	assert_int_equal(bytes_of(COLL_ALLTOALL, 1000), 40000);
+	assert_int_equal(bytes_of(COLL_ALLTOALLV, 4), 80);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +408,7 @@ int main(void)
 		cmocka_unit_test(abort_ends_all),
 		cmocka_unit_test(requests_finish_in_order),
 		cmocka_unit_test(nonsense_is_refused),
+		cmocka_unit_test(what_a_request_moves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

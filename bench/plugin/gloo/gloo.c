@@ -65,7 +65,7 @@ static int run(struct gloo_comm *g, const struct comm_request *q, char *why, siz
 	int result = -1;
 
 	if (!watch_cause(w)) {
-		most = watch_call(w, q->count * dtype_size(q->type) * (size_t)g->b.comm.size);
+		most = watch_call(w, comm_bytes(q, g->b.comm.size));
 		result = gloo_ops_run(g->ops, q, most / NS_PER_MS, why, n);
 		watch_over(w);
 	}

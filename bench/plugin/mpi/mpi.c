@@ -46,7 +46,7 @@ static void make_call(void *arg)
 static int guard(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *q)
 {
 	struct call c = {fn, m, q, MPI_ERR_LASTCODE};
-	uint64_t bytes = q ? q->count * dtype_size(q->type) * (size_t)m->b.comm.size : 0;
+	uint64_t bytes = q ? comm_bytes(q, m->b.comm.size) : 0;
 
 	return guard_call(m->guard, bytes, make_call, &c) == GUARD_BACK ? c.error
 									: MPI_ERR_LASTCODE;

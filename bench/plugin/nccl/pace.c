@@ -2,39 +2,8 @@
 
 #include "lib/core/units.h"
 
-/* Before anything was seen: a bad network that many share. After: several times worse than that. */
-static const uint64_t LEAST_BYTES_PER_S = 10 * 1000 * 1000;
+/* Before anything was seen it is COMM_LEAST_BYTES_PER_S. After: several times worse than that. */
 static const double TIMES_WORSE = 10;
-
-static uint64_t sum(const size_t *counts, int n)
-{
-	uint64_t total = 0;
-
-	for (int i = 0; i < n; i++)
-		total += counts[i];
-	return total;
-}
-
-uint64_t pace_bytes(const struct comm_request *q, int ranks)
-{
-	uint64_t size = dtype_size(q->type), one = q->count * size, out, in;
-
-	switch (q->kind) {
-	case COLL_ALL_REDUCE:
-		return 2 * one;
-	case COLL_BROADCAST:
-	case COLL_REDUCE:
-	case COLL_SENDRECV:
-	case COLL_BARRIER:
-		return one;
-	case COLL_ALLTOALLV:
-		out = sum(q->send_counts, ranks) * size;
-		in = sum(q->recv_counts, ranks) * size;
-		return out > in ? out : in;
-	default: /* of gather and scatter all wait for the root, which has the most to do */
-		return one * (uint64_t)ranks;
-	}
-}
 
 static CUevent *nth(struct pace *p, unsigned i) { return &p->events[(p->first + i) % PACE_STEPS]; }
 
@@ -101,7 +70,7 @@ uint64_t pace_allows_ns(const struct pace *p)
 	const struct pace_step *s = p->n ? &p->steps[p->first] : NULL;
 
 	if (!s || *s->speed <= 0)
-		return (s ? s->bytes : p->loose) * (NS_PER_S / LEAST_BYTES_PER_S);
+		return (s ? s->bytes : p->loose) * (NS_PER_S / COMM_LEAST_BYTES_PER_S);
 	return (uint64_t)(TIMES_WORSE * (double)s->bytes / *s->speed);
 }
 

@@ -26,8 +26,6 @@ struct pace {
 	bool is_new;	   /* something of a kind that connects when it is first used */
 };
 
-/* What a request moves past one rank, at most. */
-uint64_t pace_bytes(const struct comm_request *q, int ranks);
 /* @bytes were put on the stream. False: there is no room; pace_look() until there is. */
 bool pace_add(struct pace *p, uint64_t bytes, double *speed, CUresult *ret_failed);
 /* Takes note of what is finished. */

@@ -50,7 +50,7 @@ static void leave_group(struct nccl_comm *c)
 int nccl_submit(struct nccl_comm *c, const struct comm_request *q, struct err *e)
 {
 	const char *what = coll_kind_name(q->kind);
-	uint64_t bytes = pace_bytes(q, c->comm.size);
+	uint64_t bytes = comm_bytes(q, c->comm.size);
 	ncclResult_t r;
 
 	if (c->root->busy != c && nccl_settle(c, what, e))
