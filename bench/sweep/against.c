@@ -29,12 +29,14 @@ const char *lasting_burst(const struct lasting *b, struct arena *a, uint64_t byt
 			    format_rate(&rate, busbw), format_size(&size, bytes));
 }
 
+double share_or(const struct share *s, double usual) { return s->given ? s->of_all : usual; }
+
 static void say_share(struct finding *f, const struct expect *x, const struct against *m,
 		      double reached)
 {
 	double share = m->busbw / (x->asked * reached);
-	double fail = m->fail > 0 ? m->fail : x->fail;
-	double warn = fmax(m->warn > 0 ? m->warn : x->warn, fail); /* one may be given alone */
+	double fail = share_or(&m->fail, x->fail);
+	double warn = fmax(share_or(&m->warn, x->warn), fail); /* one may be given alone */
 	struct unit_buf rate;
 
 	finding_set(f,

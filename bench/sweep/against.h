@@ -23,13 +23,20 @@ void lasting_take(struct lasting *b, const struct expect *x, uint64_t largest, u
 /* "; 2.18 GB/s at 32 KiB does not last: ..." of the fastest size of all, or "". */
 const char *lasting_burst(const struct lasting *b, struct arena *a, uint64_t bytes, double busbw);
 
+/* A share somebody may have asked for, 0 among them. */
+struct share {
+	bool given;
+	double of_all;
+};
+double share_or(const struct share *s, double usual);
+
 struct against {
 	const char *what; /* "up to 2.13 GB/s at 8 MiB" */
 	const char *but;  /* said behind it where it is judged; "" */
 	double busbw;
 	uint64_t bytes;
-	double warn, fail;   /* shares below which it is one; 0: what is usual */
-	enum status doubted; /* of more than there can be */
+	struct share warn, fail; /* below which it is one */
+	enum status doubted;	 /* of more than there can be */
 };
 
 enum against_is { AGAINST_DOUBTED, AGAINST_TOO_SMALL, AGAINST_JUDGED };

@@ -5,6 +5,7 @@
 #include "bench/sweep/job.h"
 
 #define ASK_NOT_GIVEN UINT64_MAX
+#define ASK_NO_SHARE (-1.0) /* likewise: 0 is one */
 
 enum { ASK_RANKS_MAX = 512 }; /* started on this machine; elsewhere there may be more */
 

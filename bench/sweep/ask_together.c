@@ -43,20 +43,19 @@ static int of_pictures(const struct verdict_opts *v, struct err *e)
 /* What is below both limits fails: the one for warnings has to be the higher one. */
 static int of_limits(const struct verdict_opts *v, struct err *e)
 {
-	double usual = v->baseline ? BASELINE_FAIL : EXPECT_FAIL;
+	double usual = v->baseline ? BASELINE_FAIL : EXPECT_FAIL, warn = v->warn.of_all;
 
-	if (v->warn <= 0 || v->warn >= (v->fail > 0 ? v->fail : usual))
+	if (!v->warn.given || warn >= share_or(&v->fail, usual))
 		return 0;
-	if (v->fail > 0)
+	if (v->fail.given)
 		return err_set(e, ERR_USAGE,
 			       "--warn-below %g is less than --fail-below %g: nothing would warn",
-			       v->warn * 100, v->fail * 100);
+			       warn * 100, v->fail.of_all * 100);
 	err_set(e, ERR_USAGE,
 		"--warn-below %g is less than what fails without --fail-below, %g%s: nothing would "
 		"warn",
-		v->warn * 100, usual * 100, v->baseline ? " of a baseline" : "");
-	return err_hint(e, "give both, as --warn-below %g --fail-below %g", v->warn * 100,
-			v->warn * 50);
+		warn * 100, usual * 100, v->baseline ? " of a baseline" : "");
+	return err_hint(e, "give both, as --warn-below %g --fail-below %g", warn * 100, warn * 50);
 }
 
 /* A baseline of nothing is like any other run. */

@@ -173,12 +173,14 @@ static void fill_story(struct asked *q)
 	s->keeps_rows = v->nccl_json || v->baseline || v->save_baseline || q->plot;
 }
 
+static struct share share_of(double percent) { return (struct share){percent >= 0, percent / 100}; }
+
 static void fill_verdict(struct asked *q, struct arena *a)
 {
 	struct verdict_opts *v = &q->job.verdict;
 
-	v->warn /= 100;
-	v->fail /= 100;
+	v->warn = share_of(q->warn);
+	v->fail = share_of(q->fail);
 	v->plot_here = q->plot && streq(q->plot, "-");
 	v->plot = v->plot_here ? NULL : q->plot;
 	*LIST_ADD(a, &q->plot_with) = NULL;

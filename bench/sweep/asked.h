@@ -27,6 +27,7 @@ struct asked {
 	uint64_t cycles;    /* ASK_NOT_GIVEN */
 	uint64_t budget_ns; /* of the whole command, which sets it; 0: none */
 	bool find_slow;
+	double warn, fail; /* per cent; ASK_NO_SHARE */
 	const char *expect, *baseline, *plot, *page;
 	str_list plot_with;
 	/* --analyze: measure nothing; and what its files cannot know */

@@ -199,14 +199,15 @@ static void judge_against(const struct saved *s, const struct saved_opts *o, con
 {
 	bool of_cards = s->hosts > 1; /* as told with --nic; else our table is wrong */
 	struct unit_buf size, rate;
+	const struct share asked = {o->expect_share > 0, o->expect_share};
 	const struct against m = {
 		.what = arena_printf(f->a, "up to %s GB/s at %s", format_rate(&rate, best->busbw),
 				     format_size(&size, best->bytes)),
 		.but = what_does_not(s, best, f->a),
 		.busbw = best->busbw,
 		.bytes = best->bytes,
-		.warn = o->expect_share,
-		.fail = o->expect_share,
+		.warn = asked,
+		.fail = asked,
 		.doubted = of_cards || o->expect_share > 0 ? ST_WARN : ST_INFO,
 	};
 	enum against_is is = against_say(f, x, &m);

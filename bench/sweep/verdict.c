@@ -236,8 +236,8 @@ static void judge_rows(const struct story *s, const struct verdict_opts *o)
 	verdict_domain(s);
 	verdict_average(s);
 	if (o->baseline)
-		baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : BASELINE_WARN,
-			       o->fail > 0 ? o->fail : BASELINE_FAIL);
+		baseline_judge(s, o->baseline, share_or(&o->warn, BASELINE_WARN),
+			       share_or(&o->fail, BASELINE_FAIL));
 }
 
 /* Is there no row, and nothing known that would be the reason? */

@@ -4,6 +4,7 @@
  * What a benchmark says about the cluster: findings and, for who reads the
  * table, its last lines.
  */
+#include "bench/sweep/against.h"
 #include "bench/sweep/baseline.h"
 #include "bench/sweep/story.h"
 
@@ -11,9 +12,9 @@
 #define VERDICT_ALIVE "rank.alive"
 
 struct verdict_opts {
-	double expect_gbps;  /* bus bandwidth to be reached; 0: what the hardware should do */
-	double expect_share; /* or a share of that; 0: the usual limits */
-	double warn, fail;   /* shares, of expectation and baseline; 0: the usual ones */
+	double expect_gbps;	 /* bus bandwidth to be reached; 0: what the hardware should do */
+	double expect_share;	 /* or a share of that; 0: the usual limits */
+	struct share warn, fail; /* of expectation and baseline */
 	const struct baseline *baseline;
 	const char *save_baseline, *nccl_json, *plot; /* files to write, or NULL */
 	bool plot_here;				      /* a small one as text */

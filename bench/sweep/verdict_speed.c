@@ -220,8 +220,9 @@ static void judge_against(const struct story *s, struct finding *f, const struct
 			  const struct verdict_opts *o, const struct lasting *best)
 {
 	struct unit_buf size, rate;
-	double least =
-		o->warn > 0 ? fmin(x->fail, o->warn) : x->fail; /* whoever lowers one means both */
+	const struct share asked = {true, o->expect_share};
+	/* whoever lowers one means both */
+	const struct share least = {true, fmin(x->fail, share_or(&o->warn, x->fail))};
 	const struct against m = {
 		.what = arena_printf(s->a, "bus bandwidth %s GB/s at %s",
 				     format_rate(&rate, best->busbw),
@@ -229,9 +230,9 @@ static void judge_against(const struct story *s, struct finding *f, const struct
 		.but = what_does_not(s, best),
 		.busbw = best->busbw,
 		.bytes = best->bytes,
-		.warn = o->expect_share > 0 ? o->expect_share : o->warn,
-		.fail = o->expect_share > 0 ? o->expect_share
-			: o->fail > 0	    ? o->fail
+		.warn = o->expect_share > 0 ? asked : o->warn,
+		.fail = o->expect_share > 0 ? asked
+			: o->fail.given	    ? o->fail
 					    : least,
 		/* with --expect PERCENT, too: it would be one of the wrong number */
 		.doubted = o->expect_share > 0 ? ST_WARN : ST_INFO,

@@ -379,3 +379,16 @@ os.execv(sys.argv[1], sys.argv[1:])' "$BIN/ncclbench" --np 2 -b 8 -e 8 -n 1
     [[ $stderr == *"80 of a baseline: nothing would warn"* ]]
     run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1 --fail-below 20
 }
+
+@test "--fail-below 0 and --warn-below 0 are limits, too: warn at most, and not even that" {
+    run -0 "$BIN/ncclbench" -b 1M -e 1M -n 1 --warn-below 30 --fail-below 0 # both were given
+    run -0 "$BIN/ncclbench" -b 1M -e 1M -n 1 --save-baseline base
+    jq '.rows[].busbw *= 1e6' base >fast
+    run -1 "$BIN/ncclbench" -b 1M -e 1M -n 1 --baseline fast
+    run -0 "$BIN/ncclbench" -b 1M -e 1M -n 1 --baseline fast --fail-below 0
+    [[ $output == *"# WARN coll.baseline: "* ]]
+    run -0 "$BIN/ncclbench" -b 1M -e 1M -n 1 --baseline fast --fail-below 0 --warn-below 0
+    [[ $output == *"# PASS coll.baseline: "* ]]
+    run -2 --separate-stderr "$BIN/ncclbench" --warn-below 0
+    [[ $stderr == *"--warn-below 0 is less than what fails without --fail-below, 38: nothing would warn; give both"* ]]
+}
