@@ -155,20 +155,18 @@ static int by_name(const void *a, const void *b)
 	return c ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-/* A file that names a host once more has a line for each slot, as $PBS_NODEFILE has: one that says
- * no number is one. */
-static void add_slots(struct host *to, const struct host *more, bool by_lines)
-{
-	unsigned n = more->slots ? more->slots : by_lines, sum;
+static unsigned slots_of(const struct host *h) { return h->slots ? h->slots : 1; }
 
-	if (by_lines && !to->slots)
-		to->slots = 1;
-	sum = to->slots + n;
+/* As of mpirun --host a,a, and of $PBS_NODEFILE, which has a line for each slot. */
+static void add_slots(struct host *to, const struct host *more)
+{
+	unsigned sum = slots_of(to) + slots_of(more);
+
 	to->slots = sum < SLOTS_MAX ? sum : SLOTS_MAX;
 }
 
 /* Keeps the first of each name, in order; slots said twice add up, as in Open MPI. */
-static void drop_duplicates(host_list *hosts, bool by_lines, struct arena *a)
+static void drop_duplicates(host_list *hosts, struct arena *a)
 {
 	struct named *sorted = arena_alloc(a, hosts->n * sizeof(*sorted));
 	size_t first = 0, kept = 0;
@@ -181,14 +179,15 @@ static void drop_duplicates(host_list *hosts, bool by_lines, struct arena *a)
 			first = i;
 			continue;
 		}
-		add_slots(&hosts->v[sorted[first].at], &hosts->v[sorted[i].at], by_lines);
+		add_slots(&hosts->v[sorted[first].at], &hosts->v[sorted[i].at]);
 		hosts->v[sorted[i].at].name = NULL;
 	}
 	for (size_t i = 0; i < hosts->n; i++)
 		if (hosts->v[i].name)
 			hosts->v[kept++] = hosts->v[i];
 	if (kept < hosts->n)
-		log_say("%zu of %zu hosts were named more than once; each is asked once",
+		log_say("%zu of %zu hosts were named more than once; each is asked once, and has "
+			"a slot for each time",
 			hosts->n - kept, hosts->n);
 	hosts->n = kept;
 }
@@ -281,7 +280,7 @@ int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err 
 		return -1;
 	if (refuse_mistyped(&hosts, e))
 		return -1;
-	drop_duplicates(&hosts, file, a);
+	drop_duplicates(&hosts, a);
 	*ret = hosts;
 	return 0;
 }

@@ -81,7 +81,7 @@ static void names_the_bad_line(void **state UNUSED)
 	assert_string_equal(e.msg, "hosts:2: not a text file");
 }
 
-/* $PBS_NODEFILE and its kin have a line for each slot; a list that says a name again does not. */
+/* $PBS_NODEFILE and its kin have a line for each slot; mpirun takes a list likewise. */
 static void a_line_for_each_slot(void **state UNUSED)
 {
 	static const char *const rows[][2] = {
@@ -103,7 +103,9 @@ static void a_line_for_each_slot(void **state UNUSED)
 	}
 	assert_int_equal(close(fd) | unlink(path), 0);
 	assert_int_equal(hosts_from_arg("a,b,a,b", &a, &got, &e), 0);
-	assert_string_equal(hosts_joined(&a, &got), "a b");
+	assert_string_equal(hosts_joined(&a, &got), "a:2 b:2");
+	assert_int_equal(hosts_from_arg("a:2,b,a", &a, &got, &e), 0);
+	assert_string_equal(hosts_joined(&a, &got), "a:3 b");
 }
 
 /* A name that is a file's here and a host's somewhere. */

@@ -181,7 +181,7 @@ static void from_the_command_line(void **state UNUSED)
 	assert_int_equal(hosts_from_arg("hostfile", &a, &got, &e), -1);
 	assert_int_equal(hosts_from_arg("hostfile2,a.cfg", &a, &got, &e), 0);
 	assert_int_equal(hosts_from_arg("c,a,c,b,a,a", &a, &got, &e), 0);
-	assert_string_equal(hosts_joined(&a, &got), "c a b");
+	assert_string_equal(hosts_joined(&a, &got), "c:2 a:3 b");
 	assert_int_equal(hosts_from_arg("./missing", &a, &got, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
 	assert_null(strstr(e.hint, "--")); /* `windsock on` takes them without an option */
