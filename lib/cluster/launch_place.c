@@ -27,10 +27,16 @@ static bool slots_are_said(const host_list *hosts)
 	return false;
 }
 
-static int too_many(const host_list *hosts, unsigned np, unsigned room, struct err *e)
+static int too_many(const host_list *hosts, unsigned np, unsigned np_per_host, unsigned room,
+		    struct err *e)
 {
+	unsigned n = (unsigned)hosts->n;
+
 	err_set(e, ERR_USAGE, "%u ranks do not fit: %zu host%s %s room for %u", np, hosts->n,
 		hosts->n == 1 ? "" : "s", hosts->n == 1 ? "has" : "have", room);
+	if (np_per_host) /* which goes before slots */
+		return err_hint(e, "ask for --np %u, or for --np-per-host %u", room,
+				(np + n - 1) / n);
 	return err_hint(e, "ask for --np %u, or give more slots (node1:8)", room);
 }
 
@@ -55,5 +61,5 @@ int launch_place(const host_list *hosts, unsigned np, unsigned np_per_host, unsi
 			return err_set(e, ERR_USAGE, "%u ranks on %s are too many (%d at most)",
 				       each, hosts->v[i].name, AGENT_RANKS_MAX);
 	}
-	return left ? too_many(hosts, np, (unsigned)room, e) : 0;
+	return left ? too_many(hosts, np, np_per_host, (unsigned)room, e) : 0;
 }
