@@ -94,7 +94,7 @@ static int set_voice(struct app *app, const struct where_role *role, struct err 
 /* What would fail at the end of a long run fails before it. */
 static int check_plot(struct app *app, const struct config *c, struct err *e)
 {
-	bool draws = c->ask.plot && c->role.rank <= 0 && !c->role.ours;
+	bool draws = c->ask.plot && where_reports(&c->role);
 	const char *const written[] = {app->report_opts.output, c->ask.plot};
 
 	if (!draws)
@@ -194,7 +194,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 	int result = 0;
 
 	if (c->role.is_rank ? be_rank(app, c, e) : launch(app, c, e)) {
-		if (!c->role.ours && c->role.rank <= 0)
+		if (where_reports(&c->role))
 			draw_rest(app, q);
 		return -1;
 	}

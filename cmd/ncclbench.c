@@ -92,6 +92,19 @@ static void note_processes(struct app *app, struct config *c)
 				  (size_t)c->where.each));
 }
 
+/* -T */
+static int take_timeout(struct config *c, struct err *e)
+{
+	if (!c->asked.timeout_s)
+		return 0;
+	if (c->where.deadline_ns)
+		return err_set(e, ERR_USAGE,
+			       "-T and --deadline are the same, how long is waited without "
+			       "progress: leave one of them out");
+	c->where.deadline_ns = c->asked.timeout_s * NS_PER_S;
+	return 0;
+}
+
 static int find_ranks(struct app *app, struct config *c, struct err *e)
 {
 	struct asked *q = &c->asked;
@@ -103,10 +116,8 @@ static int find_ranks(struct app *app, struct config *c, struct err *e)
 
 	c->where.each = q->threads * q->gpus;
 	note_processes(app, c);
-	if (q->timeout_s)
-		c->where.deadline_ns = q->timeout_s * NS_PER_S;
-	if (where_role(&c->where, &app->arena, &c->role, e) || check_each(c, e) ||
-	    ask_replay_read(q, &c->where, &c->role, &app->arena, e))
+	if (take_timeout(c, e) || where_role(&c->where, &app->arena, &c->role, e) ||
+	    check_each(c, e) || ask_replay_read(q, &c->where, &c->role, &app->arena, e))
 		return -1;
 	if (q->replay_env && where_is_bare(&c->where))
 		c->where.bare = c->role.size;
@@ -123,12 +134,6 @@ static int find_ranks(struct app *app, struct config *c, struct err *e)
 }
 
 /* --- what is said, and by whom ------------------------------------------------------------- */
-
-/* Who started ranks does, else the first of them; another must not open an output. */
-static bool reports(const struct where_role *role)
-{
-	return !role->is_rank || (!role->ours && role->rank <= 0);
-}
 
 static void be_silent(struct report_opts *o)
 {
@@ -156,8 +161,8 @@ static int open_outputs(struct app *app, struct config *c, struct err *e)
 	const char *const written[] = {app->report_opts.output, app->report_opts.page,
 				       v->save_baseline, v->nccl_json, v->plot};
 
-	app->report_opts.answer_only = !reports(&c->role) || !app->common.quiet;
-	if (!reports(&c->role))
+	app->report_opts.answer_only = !where_reports(&c->role) || !app->common.quiet;
+	if (!where_reports(&c->role))
 		return 0;
 	app->report_opts.files = v->nccl_json || v->plot || v->save_baseline;
 	return check_drawing(app, v, e) || report_check_apart(written, ARRAY_LEN(written), e)
@@ -181,7 +186,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	again_words(q, &app->arena, &q->job.story.again);
 	if (asked_check(q, &c->usual, &app->arena, e) || find_ranks(app, c, e))
 		return -1;
-	if (!reports(&c->role))
+	if (!where_reports(&c->role))
 		be_silent(&app->report_opts);
 	q->job.verdict.argv = (const char *const *)(void *)c->argv;
 	return asked_job(q, &c->role, &app->arena, e) || open_outputs(app, c, e) ? -1 : 0;

@@ -291,6 +291,11 @@ int where_role(struct where *w, struct arena *a, struct where_role *ret, struct 
 	return 0;
 }
 
+bool where_reports(const struct where_role *role)
+{
+	return !role->is_rank || (!role->ours && role->rank <= 0);
+}
+
 /* --- whether there is room for all, and time ------------------------------------------------ */
 
 const char *where_deadline(struct where *w, const struct where_role *role, struct arena *a,

@@ -66,6 +66,8 @@ bool where_is_bare(const struct where *w);
 bool where_is_here(const struct where *w);
 /* Looks and joins nothing yet. */
 int where_role(struct where *w, struct arena *a, struct where_role *ret, struct err *e) MUST_CHECK;
+/* Who started ranks judges and writes, else the first of them: what that takes another may lack. */
+bool where_reports(const struct where_role *role);
 /*
  * The deadline of a step: the one that was said, else *ret_deadline_ns, which grows (as do
  * those of coming together) where many ranks share a processor. Then a text says so, in @a.

@@ -43,12 +43,27 @@ static int check_heeded(struct asked *q, const struct asked *usual, struct arena
 {
 	static const char *const of_saved[] = {"nic", "instance", NULL};
 	static const char *const of_coll[] = {"coll", "op", "datatype", "root", NULL};
-	static const char *const of_table[] = {
-		"minbytes",	 "maxbytes",  "stepbytes",	   "stepfactor",
-		"iters",	 "agg_iters", "warmup_iters",	   "run_cycles",
-		"within",	 "for",	      "unalign",	   "average",
-		"check",	 "blocking",  "report_cputime",	   "per_iter_timing",
-		"per_iter_skip", "wire-rate", "report_timestamps", NULL};
+	static const char *const of_table[] = {"minbytes",
+					       "maxbytes",
+					       "stepbytes",
+					       "stepfactor",
+					       "iters",
+					       "agg_iters",
+					       "warmup_iters",
+					       "run_cycles",
+					       "within",
+					       "for",
+					       "unalign",
+					       "average",
+					       "check",
+					       "blocking",
+					       "report_cputime",
+					       "per_iter_timing",
+					       "per_iter_skip",
+					       "wire-rate",
+					       "report_timestamps",
+					       "memory",
+					       NULL};
 
 	if (refuse(q, usual, of_saved,
 		   "goes with --analyze: what is measured here is judged by this hardware, or "
@@ -105,7 +120,7 @@ static int read_baseline(struct asked *q, const struct where_role *role, struct 
 {
 	struct verdict_opts *v = &q->job.verdict;
 
-	if (!q->baseline || role->ours)
+	if (!q->baseline || !where_reports(role))
 		return 0;
 	v->baseline = baseline_read(q->baseline, a, e);
 	return v->baseline ? 0 : -1;

@@ -52,7 +52,7 @@ refused() { # WHAT-IS-SAID ARGS...
         refused "${args%% *} is of collectives, which --pairs and --find-slow do not measure" --pairs $args
     done
     for args in '-b 8' '-e 1G' '-i 1M' '-f 4' '-n 5' '-w 9' '-m 2' '-N 2' '-u 1' '-a 0' '-c 0' '-z 1' '-C 1' '-I 1' \
-        '-K 1' '-S 1' --wire-rate; do
+        '-K 1' '-S 1' '-M 1' --wire-rate; do
         # shellcheck disable=SC2086
         refused "${args%% *} is of a table of sizes, which --pairs and --find-slow do not make: leave it out" --find-slow $args
     done
@@ -98,6 +98,7 @@ refused() { # WHAT-IS-SAID ARGS...
     refused "add --plot FILE.svg" --plot-with x
     refused "name it FILE.svg" --plot x.png
     refused "nothing would warn" --warn-below 30 --fail-below 40
+    refused "-T and --deadline are the same" -T 1 --deadline 5s
     for option in -J --plot --report --save-baseline --output; do
         refused "'' is no name of a file" "$option" ''
     done

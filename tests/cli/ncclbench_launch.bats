@@ -26,6 +26,16 @@ verified() { # FILE RANKS
     [ ! -s out1 ] && [ ! -s out2 ]
 }
 
+@test "who judges reads the baseline: the others' hosts need not have it" {
+    export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT
+    "$BIN/ncclbench" -b 1M -e 1M -n 1 --save-baseline base.json >/dev/null
+    mkdir elsewhere
+    (cd elsewhere && RANK=1 exec timeout 30 "$BIN/ncclbench" -b 1M -e 1M -n 1 --baseline base.json >out 2>err 3>&-) &
+    RANK=0 run -0 timeout 30 "$BIN/ncclbench" -b 1M -e 1M -n 1 --baseline base.json --warn-below 2 --fail-below 1
+    wait $!
+    [[ $output == *"# PASS coll.baseline: "* && ! -s elsewhere/out ]]
+}
+
 @test "hosts come through a pipe, of which whoever reads later knows" {
     run -0 --separate-stderr "$BIN/ncclbench" --hosts - -b 8 -e 8 -n 1 --json <<<'localhost slots=2'
     [ "$(jq '.data.world.ranks | length' <<<"$output")" = 2 ]

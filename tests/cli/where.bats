@@ -51,6 +51,8 @@ refused() { # WHAT-IS-SAID ARGS...
     refused "--hosts and --serve cannot be combined: the first reaches" --hosts a --serve
     refused "--srun and --serve cannot be combined" --srun --serve
     refused "2 ranks do not fit: 1 host has room for 1" --hosts a:1 --np 2
+    refused "3 ranks do not fit: 1 host has room for 2; ask for --np 2, or for --np-per-host 3" --np 3 --np-per-host 2
+    refused "3 ranks do not fit: 1 host has room for 2; ask for --np 2, or give more slots (node1:8)" --hosts a:2 --np 3
     refused "--srun is for an allocation of Slurm's, and this is none" --srun
 }
 
@@ -105,9 +107,9 @@ refused() { # WHAT-IS-SAID ARGS...
     chmod +x deaf
     for command in ncclbench ddpsmoke; do
         run -1 --separate-stderr "$BIN/$command" --hosts a,b,a --rsh ./deaf
-        [[ $(grep -c "1 of 3 hosts were named more than once; each is asked once" <<<"$stderr") == 1 ]]
+        [[ $(grep -c "1 of 3 hosts were named more than once; each is asked once, and has a slot for each time" <<<"$stderr") == 1 ]]
         run -1 --separate-stderr "$BIN/$command" --hosts - --rsh ./deaf <<<$'a\nb\na'
-        [[ $(grep -c "1 of 3 hosts were named more than once; each is asked once" <<<"$stderr") == 1 ]]
+        [[ $(grep -c "1 of 3 hosts were named more than once; each is asked once, and has a slot for each time" <<<"$stderr") == 1 ]]
     done
 }
 
