@@ -1,5 +1,7 @@
 #include "bench/dev/pattern.h"
 
+#include "bench/comm/reduce.h"
+
 static const int64_t exact[DT_COUNT] = {
 	/* so far whole numbers are exact; for whole number types: the largest */
 	[DT_INT8] = 127,	  [DT_UINT8] = 255,	  [DT_INT32] = INT32_MAX,
@@ -38,6 +40,12 @@ static bool has_turn(const struct pattern *p, int rank, uint64_t i)
 	return one_of(mix(i, 0, ~p->seed), (uint64_t)p->ranks) == (uint64_t)rank;
 }
 
+/* More ranks than the type has whole numbers for. */
+static bool averages_are_rounded(const struct pattern *p)
+{
+	return p->op == OP_AVG && p->ranks > exact[p->type];
+}
+
 /* All ranks' values are multiples of their number, so that the average is whole. */
 static int64_t to_average(const struct pattern *p, int rank, uint64_t i, uint64_t h)
 {
@@ -45,7 +53,12 @@ static int64_t to_average(const struct pattern *p, int rank, uint64_t i, uint64_
 
 	if (limit >= 1)
 		return within(p, h, limit) * n;
-	return has_turn(p, rank, i) ? within(p, h, exact[p->type] / n) * n : 0;
+	if (!has_turn(p, rank, i))
+		return 0;
+	if (!averages_are_rounded(p))
+		return within(p, h, exact[p->type] / n) * n;
+	/* about 2, or -2: of an average that is only near to it, zero and the other are wrong */
+	return dtype_is_float(p->type) ? (h & 1 ? -2 : 2) * n : within(p, h, exact[p->type]);
 }
 
 static int64_t value(const struct pattern *p, int rank, uint64_t i)
@@ -88,11 +101,13 @@ static int64_t reduced(const struct pattern *p, uint64_t i)
 
 	for (int r = 1; r < p->ranks; r++)
 		v = combine(p->op, v, combine(OP_PROD, value(p, r, i), redop_times(p->op, r)));
-	return p->op == OP_AVG ? v / p->ranks : v;
+	return p->op == OP_AVG && !averages_are_rounded(p) ? v / p->ranks : v;
 }
 
 void pattern_values(const struct pattern *p, size_t n, void *ret)
 {
 	for (size_t i = 0; i < n; i++)
 		dtype_put(p->type, ret, i, p->rank < 0 ? reduced(p, i) : value(p, p->rank, i));
+	if (p->rank < 0 && averages_are_rounded(p))
+		reduce_divide(p->type, ret, n, (unsigned)p->ranks);
 }

@@ -6,8 +6,9 @@
  * on rank, position, seed and type. Floating-point values are whole numbers so
  * small that sums and averages over all ranks are exact in their type, in any
  * order. Where ranks are too many for that (bfloat16: averages of more than 16), each
- * element's value comes from one of them, and the others have zero. Averages of 8-bit floats
- * over more ranks than they have whole numbers (16; e5m2: 8) are zero altogether.
+ * element's value comes from one of them, and the others have zero. Averages over more ranks
+ * than the type has whole numbers (16 of the one 8-bit float, 8 of e5m2) are one value divided, and
+ * rounded once. (Those of whole number types are zero there, whatever is averaged.)
  *
  * Positions repeat after a prime number of elements: filling and comparing cost
  * what memory costs, and no displacement by blocks, pages or parts stays hidden.

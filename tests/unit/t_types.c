@@ -310,44 +310,87 @@ static void contribution(const struct pattern *p, char *ret)
 		reduce_find_in(REDUCE_PLAIN, p->type, OP_PROD)(ret, ret, twos, COUNT);
 }
 
+static bool varies(const struct pattern *p, const char *values)
+{
+	size_t size = dtype_size(p->type);
+	bool differ = false;
+
+	for (size_t i = size; i < COUNT * size; i++)
+		differ |= values[i] != values[i - size];
+	return differ;
+}
+
 /* Adding up in the type, in either direction, gives the promised bits. */
-static void patterns_are_exact(void **state)
+static void is_exact(struct pattern p)
 {
 	static char sum[COUNT * 8], back[COUNT * 8], one[COUNT * 8], want[COUNT * 8];
+	reduce_fn *fn = reduce_find_in(REDUCE_PLAIN, p.type, p.op);
+	bool differ;
+
+	p.rank = 0;
+	pattern_values(&p, COUNT, sum); /* rank 0's count once */
+	differ = varies(&p, sum);
+	for (p.rank = 1; p.rank < p.ranks; p.rank++) {
+		contribution(&p, one);
+		differ |= varies(&p, one);
+		fn(sum, sum, one, COUNT);
+	}
+	p.rank = p.ranks - 1;
+	contribution(&p, back);
+	while (--p.rank >= 0) {
+		contribution(&p, one);
+		fn(back, one, back, COUNT);
+	}
+	if (p.op == OP_AVG) {
+		reduce_divide(p.type, sum, COUNT, (unsigned)p.ranks);
+		reduce_divide(p.type, back, COUNT, (unsigned)p.ranks);
+	}
+	p.rank = -1;
+	pattern_values(&p, COUNT, want);
+	assert_true(differ);
+	assert_memory_equal(sum, want, COUNT * dtype_size(p.type));
+	assert_memory_equal(back, want, COUNT * dtype_size(p.type));
+	/* a whole number divided by more ranks than it can count is zero */
+	assert_true(varies(&p, want) || (p.op == OP_AVG && p.ranks > 127 && p.type <= DT_UINT8));
+}
+
+static void patterns_are_exact(void **state)
+{
+	static const int many[] = {24, 40, 72, 100, 200, 300, 520};
 
 	(void)state;
 	for (enum dtype t = 0; t < DT_COUNT; t++)
 		for (enum redop op = 0; op < OP_COUNT; op++)
-			for (int ranks = 1; ranks <= 16; ranks++) {
-				struct pattern p = {.type = t, .op = op, .ranks = ranks, .seed = 3};
-				reduce_fn *fn = reduce_find_in(REDUCE_PLAIN, t, op);
-				bool varies = false;
+			for (int ranks = 1; ranks <= 16; ranks++)
+				is_exact((struct pattern){
+					.type = t, .op = op, .ranks = ranks, .seed = 3});
+	for (enum dtype t = 0; t < DT_COUNT; t++)
+		for (size_t i = 0; i < ARRAY_LEN(many); i++)
+			is_exact((struct pattern){
+				.type = t, .op = OP_AVG, .ranks = many[i], .seed = 3});
+}
 
-				pattern_values(&p, COUNT, sum); /* rank 0's count once */
-				for (p.rank = 1; p.rank < ranks; p.rank++) {
-					contribution(&p, one);
-					fn(sum, sum, one, COUNT);
-				}
-				p.rank = ranks - 1;
-				contribution(&p, back);
-				while (--p.rank >= 0) {
-					contribution(&p, one);
-					fn(back, one, back, COUNT);
-				}
-				if (op == OP_AVG) {
-					reduce_divide(t, sum, COUNT, (unsigned)ranks);
-					reduce_divide(t, back, COUNT, (unsigned)ranks);
-				}
-				p.rank = -1;
-				pattern_values(&p, COUNT, want);
-				assert_memory_equal(sum, want, COUNT * dtype_size(t));
-				assert_memory_equal(back, want, COUNT * dtype_size(t));
-				for (size_t i = dtype_size(t); i < COUNT * dtype_size(t); i++)
-					varies |= want[i] != want[i - dtype_size(t)];
-				/* what few whole numbers cannot be averaged to is zero */
-				assert_true(varies || (op == OP_AVG && dtype_size(t) == 1 &&
-						       dtype_is_float(t) && ranks > 8));
+/* So far from zero that an average which is near to it, as NCCL's are, is not also near to that. */
+static void averages_of_many_are_not_zero(void **state)
+{
+	static const int many[] = {9, 16, 24, 72, 200};
+	uint8_t v[COUNT];
+	float x;
+
+	(void)state;
+	for (enum dtype t = DT_F8E4M3; t <= DT_F8E5M2; t++)
+		for (size_t i = 0; i < ARRAY_LEN(many); i++) {
+			struct pattern p = {
+				.type = t, .op = OP_AVG, .ranks = many[i], .rank = -1, .seed = 3};
+
+			if (t == DT_F8E4M3 && many[i] <= 16)
+				continue;
+			pattern_values(&p, COUNT, v);
+			for (size_t k = 0; k < COUNT; k++) {
+				x = t == DT_F8E4M3 ? f8e4m3_to_float(v[k]) : f8e5m2_to_float(v[k]);
+				assert_true(fabsf(x) >= 1.5F && fabsf(x) <= 2.5F);
 			}
+		}
 }
 
 static void wrong_elements_are_counted(void **state)
@@ -405,6 +448,7 @@ int main(void)
 		cmocka_unit_test(instruction_sets_agree),
 		cmocka_unit_test(averages_divide),
 		cmocka_unit_test(patterns_are_exact),
+		cmocka_unit_test(averages_of_many_are_not_zero),
 		cmocka_unit_test(wrong_elements_are_counted),
 		cmocka_unit_test(names_are_found),
 	};
