@@ -335,6 +335,12 @@ static void say_there(struct report *r)
 	report_add(r, f);
 }
 
+/* No step, and nothing that would be the reason. */
+static bool came_to_nothing(const struct job *j)
+{
+	return !j->result.history.nepochs && !report_count(j->r, ST_FAIL) && !interrupt_pending();
+}
+
 static int say(struct job *j, const struct say_world *w, int result, struct err *e)
 {
 	struct train_alone alone, *compared = NULL;
@@ -345,6 +351,9 @@ static int say(struct job *j, const struct say_world *w, int result, struct err 
 	}
 	if (w->size)
 		say_all(j->r, j->o, w, &j->result, compared);
+	if (!result && came_to_nothing(j))
+		return err_set(e, ERR_SYS,
+			       "the ranks ended well, but no step was done: nothing was trained");
 	return result;
 }
 

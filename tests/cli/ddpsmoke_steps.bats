@@ -73,6 +73,8 @@ said() { # STATUS CHECK TEXT: that finding has the text
     smoke --samples 512 --steps 50 --json --seed 1
     valid
     jq -e '.data | (.steps | length == 50) and (.epochs | length == 7)' <<<"$output"
+    smoke --np 1 --model mlp --device cpu --steps 18446744073709551615 # so many samples are no number
+    [[ $status == 2 && $stderr == *"'18446744073709551615' is not a whole number from 1 to "* ]]
     smoke --samples 512 --steps 50 --epochs 2 --json
     jq -e '.data | (.steps | length == 16) and (.epochs | length == 2)' <<<"$output"
 }
