@@ -55,6 +55,16 @@ static void count_steps(struct rank *r)
 	r->result->proven_steps = r->proven;
 }
 
+/* The first rank that is on this one's. */
+static int machine_of(const struct comm *c)
+{
+	int i = 0;
+
+	while (i < c->rank && !comm_peer(c, i)->same_machine)
+		i++;
+	return i;
+}
+
 int rank_prepare(struct rank *r)
 {
 	const struct train_opts *o = r->o;
@@ -79,6 +89,7 @@ int rank_prepare(struct rank *r)
 	r->word.maker = engine_maker(o->loaded);
 	r->word.processors = processors_usable();
 	r->word.first_processor = processors_allowed_nth(0);
+	r->word.machine = machine_of(r->comm);
 	count_steps(r);
 	if (r->result) {
 		r->result->kernels = kernels;

@@ -235,12 +235,22 @@ static double wait_s(const struct run *x, double *ret_part)
 	return isfinite(least) ? least : 0;
 }
 
-/* An MPI waits busily. Hosts may be containers of one machine, so that all ranks together have its
- * processors: with fewer of them than ranks it waits for its own kind, not for a network. */
+/* An MPI waits busily: where more ranks have a machine's processors than there are (it may be
+ * several hosts, which are containers), it waits for its own kind, not for a network. */
 static bool may_spin(const struct run *x)
 {
-	return starts_with(x->w->backend, "mpi") &&
-	       x->w->size > x->res->history.last.words[0].processors;
+	const struct train_word *w = x->res->history.last.words;
+	bool spins = false;
+
+	for (int i = 0; i < x->w->size; i++) {
+		int n = 0;
+
+		for (int k = 0; k < x->w->size; k++)
+			n += w[k].machine == w[i].machine &&
+			     w[k].first_processor == w[i].first_processor;
+		spins |= n > w[i].processors;
+	}
+	return spins && starts_with(x->w->backend, "mpi");
 }
 
 /* In a step the one whom others took the processor for longest: all the others waited for it. */

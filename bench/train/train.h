@@ -89,6 +89,7 @@ struct train_word {
 	uint64_t longest_step;		 /* ... and which that was */
 	double robbed_s;		 /* it wanted a processor meanwhile, and others had it */
 	int64_t processors, first_processor; /* it may use so many, from this one on */
+	int64_t machine; /* the first rank on its one: hosts may be containers of it */
 };
 enum { OPTIONS_ALIKE = 18 };
 /* And before the first: who differs here trains something else. */

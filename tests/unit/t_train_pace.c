@@ -83,6 +83,8 @@ static void judge(const struct row *row, const double *robbed_s /* NULL: nobody 
 /* Of 87 kB of gradients, over so many hosts; @wait_s: in each of 100 steps. */
 struct beside {
 	double robbed_s, slow_s; /* of rank 1 in each step, and of rank 2 in all of them */
+	int mpi_has;		 /* an MPI carries, and each rank may use so many processors ... */
+	bool in_containers;	 /* ... the same ones: the hosts are of one machine */
 };
 static bool is_held_up_beside(struct beside others, int per_host, double wait_s, double alone,
 			      const char **ret_fix)
@@ -106,11 +108,15 @@ static bool is_held_up_beside(struct beside others, int per_host, double wait_s,
 
 	assert_non_null(r);
 	res.nparams = 21840;
+	w.backend = others.mpi_has ? "mpi" : w.backend;
 	for (int i = 0; i < RANKS; i++) {
 		totals[i].seconds[PHASE_BACKWARD] = 1000 / alone;
 		totals[i].seconds[PHASE_EXCHANGE] = wait_s * STEPS + i; /* others wait longer */
 		totals[i].robbed_s = i == 1 ? others.robbed_s * STEPS : 0;
 		totals[i].seconds[PHASE_FORWARD] = i == 2 ? others.slow_s : 0;
+		words[i].processors = others.mpi_has ? others.mpi_has : words[i].processors;
+		words[i].first_processor = others.mpi_has == 1 ? i % per_host : 0;
+		words[i].machine = others.in_containers ? 0 : i / per_host;
 	}
 	say_pace(&(const struct run){.r = r, .o = &o, .w = &w, .res = &res, .alone = &a});
 	warned = report_count(r, ST_WARN);
@@ -148,6 +154,23 @@ static void who_crawls_is_told_from_who_has_little_to_do(void **state)
 	/* they wait for one whose processor others have */
 	assert_false(is_held_up_beside((struct beside){.robbed_s = 0.18}, 1, 0.2, 20000, &fix));
 	assert_true(is_held_up_beside((struct beside){.robbed_s = 0.05}, 1, 0.2, 20000, &fix));
+}
+
+/* An MPI waits busily: of ranks that share a processor none can be told from the network. */
+static void who_spins_on_a_processor_of_its_own_is_held_up(void **state)
+{
+	const char *fix;
+
+	(void)state;
+	/* mpirun binds each rank to a core of its machine */
+	assert_true(is_held_up_beside((struct beside){.mpi_has = 1}, 1, 0.2, 20000, &fix));
+	assert_true(is_held_up_beside((struct beside){.mpi_has = 1}, 2, 0.2, 20000, &fix));
+	/* more ranks in all than processors on a machine, which has enough for its own */
+	assert_true(is_held_up_beside((struct beside){.mpi_has = 2}, 2, 0.2, 20000, &fix));
+	assert_false(is_held_up_beside((struct beside){.mpi_has = 2, .in_containers = true}, 1, 0.2,
+				       20000, &fix));
+	assert_true(is_held_up_beside((struct beside){.mpi_has = 4, .in_containers = true}, 1, 0.2,
+				      20000, &fix));
 }
 
 static void what_costs_most_comes_first(void **state)
@@ -284,6 +307,7 @@ int main(void)
 		cmocka_unit_test(who_is_slow),
 		cmocka_unit_test(who_was_robbed_of_its_processor_is_not_slow),
 		cmocka_unit_test(who_crawls_is_told_from_who_has_little_to_do),
+		cmocka_unit_test(who_spins_on_a_processor_of_its_own_is_held_up),
 		cmocka_unit_test(what_costs_most_comes_first)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
