@@ -1,5 +1,6 @@
 #include "probes/log/catalogue.h"
 
+#include "probes/log/denied.h"
 #include "probes/log/settings.h"
 
 const struct signature signatures[] = {
@@ -34,8 +35,8 @@ bool signature_refuses(const struct signature_re *re, const char *text, const ch
 	return re->no && (ere_is_in(re->no, text) || ere_is_in(re->no, body));
 }
 
-const char *signature_where(const struct signature *g, const struct signature_re *re,
-			    const char *text, const char *body)
+const char *signature_says(const struct signature *g, const struct signature_re *re,
+			   const char *text, const char *body)
 {
 	const char *where = *g->ere == '^' ? body : text;
 
@@ -45,6 +46,35 @@ const char *signature_where(const struct signature *g, const struct signature_re
 		where = body;
 	}
 	return signature_refuses(re, text, body) ? NULL : where;
+}
+
+/* What it matches is what the line says that there is not, and the word that says so is no part of
+ * it. */
+static bool is_denied(const struct ere *yes, const char *where)
+{
+	struct denial v[DENIALS_MAX];
+	const size_t n = denied_find(where, v);
+	AUTO(arena_done) struct arena a = {0};
+	char *rest = n ? arena_strdup(&a, where) : NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		memset(rest + v[i].word, where[v[i].word] == '0' ? '1' : ' ', v[i].word_n);
+		if (ere_is_in(yes, rest))
+			memset(rest + v[i].from, ' ', v[i].n);
+		else
+			memcpy(rest + v[i].word, where + v[i].word, v[i].word_n);
+		if (!ere_is_in(yes, rest))
+			return true;
+	}
+	return false;
+}
+
+const char *signature_where(const struct signature *g, const struct signature_re *re,
+			    const char *text, const char *body)
+{
+	const char *where = signature_says(g, re, text, body);
+
+	return where && !is_denied(re->yes, where) ? where : NULL;
 }
 
 bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,

@@ -37,6 +37,9 @@ int signature_compile(struct arena *a, const struct signature *g, struct signatu
  */
 const char *signature_where(const struct signature *g, const struct signature_re *re,
 			    const char *text, const char *body);
+/* The same, also where the line says that there is no such thing: denied.h. */
+const char *signature_says(const struct signature *g, const struct signature_re *re,
+			   const char *text, const char *body);
 /* It has what must not match. */
 bool signature_refuses(const struct signature_re *re, const char *text, const char *body);
 bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,

@@ -112,7 +112,7 @@ static bool judge(struct lint *l, const struct maker *m)
 	char line[MAKER_TEXT + 16];
 
 	l->samples++;
-	if (!signature_match(l->g, &l->re, m->out, m->out))
+	if (!signature_says(l->g, &l->re, m->out, m->out))
 		return false;
 	note_anchors(l, m->out);
 	if (!is_found(l->w.scan, tag, m->out)) {
@@ -121,7 +121,7 @@ static bool judge(struct lint *l, const struct maker *m)
 			sample_fault(l, "has no anchor in", m);
 	}
 	(void)snprintf(line, sizeof(line), "[rank1]: %s", m->out);
-	if (!signature_match(l->g, &l->re, line, line + strlen("[rank1]: ")))
+	if (!signature_says(l->g, &l->re, line, line + strlen("[rank1]: ")))
 		sample_fault(l, "does not match what a rank says", m);
 	return true;
 }

@@ -1,0 +1,169 @@
+#include "probes/log/denied.h"
+
+#include <ctype.h>
+
+/* A word of a line. */
+struct word {
+	const char *s;
+	size_t n;
+};
+
+static bool is_of(const char *s, size_t n, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		if (strlen(words[i]) == n && !strncasecmp(s, words[i], n))
+			return true;
+	return false;
+}
+
+static bool is_part(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* A sign that ends what is said: "a, b", "a: b", "a. B". One within a name does not: "00:1b.0". */
+static bool ends_clause(const char *p)
+{
+	return strchr(";()|[]{}", *p) ||
+	       (strchr(",:.?!", *p) && (!p[1] || isspace((unsigned char)p[1])));
+}
+
+/* What a "no" before it denies: up to where the sentence goes on otherwise. */
+static const char *end_of_denied(const char *p)
+{
+	static const char *const goes_on[] = {
+		"after",  "and",   "as",    "because", "but",	 "by",	  "can",
+		"could",  "due",   "for",   "from",    "if",	 "may",	  "must",
+		"should", "since", "so",    "that",    "though", "to",	  "until",
+		"when",	  "which", "while", "will",    "with",	 "would", NULL};
+
+	while (*p && !ends_clause(p)) {
+		const char *word = p;
+
+		while (is_part(*p))
+			p++;
+		if (is_of(word, (size_t)(p - word), goes_on))
+			return word;
+		p += p == word;
+	}
+	return p;
+}
+
+/* "errors", "count"; not "GPU": its 0 is a name. */
+static bool is_counted(const char *s, size_t n)
+{
+	static const char *const not_many[] = {"access", "address", "class", "process",
+					       "status", "pass",    "loss",  NULL};
+	static const char *const many[] = {"count", "counter", NULL};
+
+	return n > 2 && (is_of(s, n, many) || (s[n - 1] == 's' && !is_of(s, n, not_many)));
+}
+
+/* Some word of it is of many. */
+static bool counts(const char *p, const char *end)
+{
+	while (p < end) {
+		const char *word = p;
+
+		while (p < end && isalpha((unsigned char)*p))
+			p++;
+		if (is_counted(word, (size_t)(p - word)))
+			return true;
+		p += p == word;
+	}
+	return false;
+}
+
+/* The 0 of "rank 0" is a name; that of "found 0" and of "errors: 0" is a number. */
+static bool is_number(const char *text, const char *at)
+{
+	static const char *const finds[] = {
+		"are",	"counted", "detected", "detects", "found", "got",  "had",  "has",
+		"have", "reports", "reported", "saw",	  "sees",  "were", "with", NULL};
+	const char *end = at, *p;
+
+	while (end > text && end[-1] == ' ')
+		end--;
+	for (p = end; p > text && is_part(p[-1]); p--)
+		;
+	return p == end ? p == text || strchr(",;(", p[-1]) : is_of(p, (size_t)(end - p), finds);
+}
+
+/* "RuntimeError: No module named x": what is thrown tells what it misses. */
+static bool is_thrown(const char *text, const char *at)
+{
+	static const char *const throws[] = {"rror: ", "xception: ", "atal: ", "ailed: ", "WARN "};
+
+	for (size_t i = 0; i < ARRAY_LEN(throws); i++) {
+		size_t n = strlen(throws[i]);
+
+		if ((size_t)(at - text) > n && !strncasecmp(at - n, throws[i], n))
+			return true;
+	}
+	return false;
+}
+
+/* "no", "without", "found 0". */
+static bool before(const char *text, struct word w, struct denial *ret)
+{
+	static const char *const words[] = {"no", "without", "zero", NULL};
+	const bool is_zero = w.n == 1 && *w.s == '0';
+	const char *from = w.s + w.n, *end;
+
+	if (*from != ' ' || is_thrown(text, w.s) ||
+	    (!is_of(w.s, w.n, words) && (!is_zero || !is_number(text, w.s))))
+		return false;
+	end = end_of_denied(from);
+	if (is_zero && !counts(from, end))
+		return false;
+	*ret = (struct denial){(size_t)(w.s - text), w.n, (size_t)(from - text),
+			       (size_t)(end - from)};
+	return true;
+}
+
+static bool ends_value(const char *p)
+{
+	return !*p || strchr("'\",;)]}", *p) || (*p == ' ' && (!p[1] || strchr("(#", p[1])));
+}
+
+/* "row remapping is pending: no", "is_preempted=False", "ECC errors: 0". */
+static bool behind(const char *text, struct word w, struct denial *ret)
+{
+	static const char *const words[] = {"no",  "none",     "false", "never",
+					    "n/a", "disabled", NULL};
+	const bool is_zero = w.n == 1 && *w.s == '0';
+	const char *p = w.s, *end, *last;
+	bool is_phrase;
+
+	while (p > text && strchr(" '\"", p[-1]))
+		p--;
+	if (p == text || !strchr(":=", p[-1]) || !ends_value(w.s + w.n) ||
+	    (!is_zero && !is_of(w.s, w.n, words)))
+		return false;
+	is_phrase = p[-1] == ':' ? p < w.s : p - 1 > text && p[-2] == ' ';
+	for (end = --p; end > text && strchr(" '\"", end[-1]); end--)
+		;
+	for (p = end;
+	     p > text && (is_phrase ? !ends_clause(p - 1) : !isspace((unsigned char)p[-1]));)
+		p--;
+	p += strspn(p, " ");
+	for (last = end; last > p && isalpha((unsigned char)last[-1]); last--)
+		;
+	if (p >= end || (is_zero && !is_counted(last, (size_t)(end - last))))
+		return false;
+	*ret = (struct denial){(size_t)(w.s - text), w.n, (size_t)(p - text), (size_t)(end - p)};
+	return true;
+}
+
+size_t denied_find(const char *text, struct denial v[DENIALS_MAX])
+{
+	size_t n = 0;
+
+	for (const char *p = text; *p && n < DENIALS_MAX;) {
+		struct word w = {p, 0};
+
+		while (is_part(p[w.n]) || (w.n && p[w.n] == '/'))
+			w.n++;
+		if (w.n && (before(text, w, &v[n]) || behind(text, w, &v[n])))
+			n++;
+		p += w.n + !w.n;
+	}
+	return n;
+}
