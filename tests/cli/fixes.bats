@@ -173,3 +173,24 @@ END
     [ "${BASH_REMATCH[1]}" -gt 1000 ]
     [ "${BASH_REMATCH[2]}" -gt 500 ]
 }
+
+@test "check-fixes: an option that a command of ours has not is named, and what it starts has its own" {
+    cat >options.txt <<'END'
+portcheck --from HERE --to MASTER
+ls; sudo /usr/bin/windsock --hosts ALL --nope=1   # then
+NCCL_DEBUG=INFO COMMAND 2>&1 | ncclwhy --tail
+- read the log   # ncclwhy --nope LOG
+END
+    each_is_refused options.txt "there is no "
+    cat >well.txt <<'END'
+portcheck --hosts ALL --json >a; portcheck MASTER:29500   # on the others
+ncclwhy --save LOG -- torchrun --nproc-per-node=8 train.py
+ssh ncclbench-host uname --all
+make DESTDIR=/x/windsock install; python3 windsock.py --any
+END
+    run -0 "$ROOT/scripts/check-fixes" "$PWD/well.txt"
+    [ -z "$output" ]
+    printf '%s\n' 'SIG("A-001", ROOT, 80, "a", "b", "c", "d", "e", "portcheck --to MASTER\nls", "ls")' >a.c
+    run -1 "$ROOT/scripts/check-fixes" "$PWD/a.c"
+    [[ $output == *"a.c:1: there is no portcheck --to:"* ]]
+}
