@@ -83,6 +83,7 @@ void rails(struct why *w, struct arena *a, struct explanation *x);
 /* Raises settings, programs and interfaces that differ where all should be alike. When the others
  * have judged. */
 void unlike(struct why *w, struct arena *a, struct explanation *x);
+void unlike_advise(const struct why *w, struct arena *a, struct cause *c);
 /* Raises an address that a rank should listen on and that is another host's. */
 void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When

@@ -375,7 +375,8 @@ const struct fact log_facts[] = {
 	{".py::test|.py::Test|PASSED|FAILED|SKIPPED|[ RUN      ]|=== RUN|--- PASS: |--- FAIL: |[   "
 	 "    OK ]",
 	 40000, .learn = tested_hear},
-	{" bytes of data| data bytes| bytes from | packet loss", 4000, .learn = pings_hear},
+	{"ping -|ping6 -| -M do| bytes of data| data bytes| bytes from | packet loss", 4000,
+	 .learn = pings_hear},
 	{"/pkeys/|: 0x80|: 0x81|: 0x82|: 0x8f|: 0x7f|: 0xff|: 0x00|: 0x01|: 0x0f", 40000,
 	 .learn = pkeys_hear},
 	{" dmesg|'dmesg|\"dmesg", 4000, .learn = shell_hear},

@@ -20,9 +20,25 @@ static struct ping *of(struct pings *t, const char *addr)
 	return v;
 }
 
+/* "$ ping -c 3 -s 9000 node1": what is longer than the link takes goes in pieces. */
+static void hear_command(struct pings *t, const char *text)
+{
+	const char *how = strstr(text, "-M");
+
+	t->may_split = !how || (!starts_with(how + 2 + strspn(how + 2, " "), "do") &&
+				!starts_with(how + 2 + strspn(how + 2, " "), "probe"));
+}
+
+static bool is_whole(const struct pings *t, long bytes)
+{
+	enum { EVERY_LINK = 1452 /* bytes of data, without pieces, in IPv6's 1500 */ };
+
+	return !t->may_split || bytes <= EVERY_LINK;
+}
+
 static void passed(struct pings *t, const char *addr, long bytes)
 {
-	struct ping *v = bytes > 0 ? of(t, addr) : NULL;
+	struct ping *v = bytes > 0 && is_whole(t, bytes) ? of(t, addr) : NULL;
 
 	if (v && bytes > v->passed)
 		v->passed = bytes;
@@ -37,7 +53,9 @@ void pings_hear(struct why *w, struct why_stream *s UNUSED, const struct log_lin
 	const char *open = strchr(l->body, '('), *close = open ? strchr(open, ')') : NULL;
 	char addr[64];
 
-	if (starts_with(l->body, "PING ") && close) {
+	if ((strstr(l->text, "ping ") || strstr(l->text, "ping6 ")) && strstr(l->text, " -s")) {
+		hear_command(t, l->text);
+	} else if (starts_with(l->body, "PING ") && close) {
 		(void)snprintf(addr, sizeof(addr), "%.*s", (int)(close - open - 1), open + 1);
 		t->bytes = strtol(close + strspn(close, "): "), NULL, 10);
 		t->now = t->bytes > 0 ? of(t, addr) : NULL;
@@ -47,7 +65,7 @@ void pings_hear(struct why *w, struct why_stream *s UNUSED, const struct log_lin
 	} else if (strstr(l->body, " packet loss") && t->now) {
 		if (!strstr(l->body, " 100% packet loss"))
 			passed(t, t->now->addr, t->bytes);
-		else if (!t->now->lost || t->bytes < t->now->lost)
+		else if (is_whole(t, t->bytes) && (!t->now->lost || t->bytes < t->now->lost))
 			t->now->lost = t->bytes;
 		t->now = NULL;
 	}

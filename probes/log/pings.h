@@ -19,6 +19,7 @@ struct pings {
 	unsigned n;
 	struct ping *now; /* whose answers are read; NULL: of none */
 	long bytes;	  /* ... and how long each is */
+	bool may_split;	  /* sent without -M do: by its own host, where the link takes less */
 };
 
 void pings_hear(struct why *w, struct why_stream *s, const struct log_line *l);

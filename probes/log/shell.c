@@ -41,6 +41,12 @@ static void prompt_host(const char *text, const char *dmesg, char *ret, size_t s
 		said_word(ret, size, text, ":$#~");
 }
 
+/* "$h" of a loop, "n[1-3]", "n1,n2" and "<node>" are none. */
+static bool is_host(const char *s)
+{
+	return !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-")];
+}
+
 void shell_hear(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
 {
 	static const char *const ways[] = {"ssh ", "srun -w ", "srun -w", "--nodelist="};
@@ -54,6 +60,8 @@ void shell_hear(struct why *w UNUSED, struct why_stream *s, const struct log_lin
 		asked_host(p, dmesg, s->dmesg, sizeof(s->dmesg));
 	else if (dmesg)
 		prompt_host(l->text, dmesg, s->dmesg, sizeof(s->dmesg));
+	if (!is_host(s->dmesg))
+		s->dmesg[0] = '\0';
 }
 
 void shell_fill(const struct why_stream *s, struct log_line *l)

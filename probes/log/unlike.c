@@ -191,14 +191,39 @@ static const char *mtu_text(const struct why *w, struct arena *a, const char **r
 	return NULL;
 }
 
+/* An MTU of which so much is data. */
+static long mtu_of(const struct ping *p, long bytes)
+{
+	enum { IPV4 = 20, IPV6 = 40, ICMP = 8 };
+
+	return bytes + (strchr(p->addr, ':') ? IPV6 : IPV4) + ICMP;
+}
+
 static const char *lost_text(struct arena *a, const struct ping *p)
 {
-	enum { HEADERS = 28 /* of IPv4 and ICMP */ };
-
 	return arena_printf(a,
 			    "ping -s %ld %s is answered, and -s %ld is not: the path takes an MTU "
 			    "of at least %ld, and less than %ld",
-			    p->passed, p->addr, p->lost, p->passed + HEADERS, p->lost + HEADERS);
+			    p->passed, p->addr, p->lost, mtu_of(p, p->passed), mtu_of(p, p->lost));
+}
+
+/* Not what a link has by itself, but what the pings have shown to pass. */
+void unlike_advise(const struct why *w, struct arena *a, struct cause *c)
+{
+	enum { LEAST = 1280 /* that IPv6 and most tunnels take; less is no link's */ };
+	const struct ping *p = pings_of_small(&w->pings);
+	const char *mtu, *more = "";
+	long n = p ? mtu_of(p, p->passed) : 0;
+
+	if (!streq(c->sig->id, "IF-029") || !n || !c->because || !c->fix.n ||
+	    !starts_with(c->because, "ping ") || !(mtu = strstr(c->fix.v[0], " mtu 1500")))
+		return;
+	if (n < LEAST && mtu_of(p, p->lost) > LEAST) {
+		n = LEAST;
+		more = "; ping -M do -s SIZE says whether more passes";
+	}
+	c->fix.v[0] = arena_printf(a, "%.*s mtu %ld   # on every host%s", (int)(mtu - c->fix.v[0]),
+				   c->fix.v[0], n, more);
 }
 
 /* Every rank came, what is small passed, and what is large does not arrive. */

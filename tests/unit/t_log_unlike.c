@@ -22,6 +22,10 @@
 	"h1:15:16 [0] transport/net_socket.cc:486 NCCL WARN NET/Socket : peer 10.3.4.12<34935> "   \
 	"message truncated : receiving 524288 bytes instead of 65536.\n"
 #define LINK(host, mtu) host ": 3: ens6: <BROADCAST,UP> mtu " mtu " qdisc mq state UP\n"
+#define HANGS READY("h1", 0) READY("h2", 1) GAVE_UP(0) GAVE_UP(1)
+#define PING(addr, bytes) "PING " addr " (" addr ") " bytes " bytes of data.\n"
+#define GOOD "1 packets transmitted, 1 received, 0% packet loss, time 0ms\n"
+#define BAD "3 packets transmitted, 0 received, 100% packet loss, time 2035ms\n"
 #define OTHER_MODEL                                                                                \
 	"[rank0]: RuntimeError: DDP expects same model across all ranks, but Rank 0 has 158 "      \
 	"params, while rank 2 has inconsistent 161 params.\n"
@@ -64,6 +68,29 @@ static const struct {
 											      0)
 		 READY("h2", 1) GAVE_UP(0) GAVE_UP(1),
 	 "PT-112", "all 2 ranks waited in ALLREDUCE number 4: nobody is missing", NULL},
+	/* the path takes what passed, and that is what to type */
+	{HANGS PING("10.9.0.2", "1392(1420)") GOOD PING("10.9.0.2", "1472(1500)") BAD, "IF-029",
+	 "ping -s 1392 10.9.0.2 is answered, and -s 1472 is not: the path takes an MTU of at least "
+	 "1420, and less than 1500",
+	 " mtu 1420 "},
+	{HANGS PING("fd00::2", "1372") GOOD PING("fd00::2", "1452") BAD, "IF-029",
+	 "ping -s 1372 fd00::2 is answered, and -s 1452 is not: the path takes an MTU of at least "
+	 "1420, and less than 1500",
+	 " mtu 1420 "},
+	{HANGS PING("10.9.0.2", "56(84)") GOOD PING("10.9.0.2", "1472(1500)") BAD, "IF-029",
+	 "ping -s 56 10.9.0.2 is answered, and -s 1472 is not: the path takes an MTU of at least "
+	 "84, and less than 1500",
+	 " mtu 1280 "},
+	/* in pieces much passes; whole it is proof */
+	{HANGS "$ ping -c 1 -s 8000 10.9.0.2\n" PING("10.9.0.2", "8000(8028)") GOOD
+	 "$ ping -c 1 -s 8972 10.9.0.2\n" PING("10.9.0.2", "8972(9000)") BAD,
+	 "PT-112", "all 2 ranks waited in ALLREDUCE number 4: nobody is missing", NULL},
+	{HANGS "$ ping -c 1 -M do -s 8000 10.9.0.2\n" PING("10.9.0.2", "8000(8028)") GOOD
+	 "$ ping -c 1 -M do -s 8972 10.9.0.2\n" PING("10.9.0.2", "8972(9000)") BAD,
+	 "IF-029",
+	 "ping -s 8000 10.9.0.2 is answered, and -s 8972 is not: the path takes an MTU of at least "
+	 "8028, and less than 9000",
+	 " mtu 8028 "},
 };
 
 static void what_differs_is_named(void **state UNUSED)
