@@ -3,6 +3,7 @@
 #include "lib/core/span.h"
 #include "probes/log/line.h"
 #include "probes/log/prefix.h"
+#include "probes/log/tested.h"
 
 enum {
 	NARROW = 60,
@@ -37,7 +38,7 @@ static bool is_rule(struct span l)
 	return l.n >= 3 && last[0] == last[-1] && last[0] == last[-2];
 }
 
-/* A new line by its looks: indented, a traceback, or somebody begins to speak. */
+/* A new line by its looks: indented, a traceback, a test's verdict, or somebody begins to speak. */
 static bool begins(struct span l)
 {
 	struct log_line probe = {.who.rank = -1, .who.local = -1};
@@ -48,7 +49,8 @@ static bool begins(struct span l)
 	if (l.n >= sizeof(probe.text))
 		return false;
 	memcpy(probe.text, l.s, l.n);
-	return prefix_skip(probe.text, &probe) > probe.text + strspn(probe.text, " ");
+	return tested_frames(probe.text) ||
+	       prefix_skip(probe.text, &probe) > probe.text + strspn(probe.text, " ");
 }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -167,6 +167,11 @@ static bool is_bad_end(const char *p)
 	       starts_with(p, "[  FAILED  ] ");
 }
 
+bool tested_frames(const char *text)
+{
+	return is_begin(text) || is_good_end(text) || is_bad_end(text);
+}
+
 static void forget_since(struct record *r, unsigned file, uint64_t line)
 {
 	size_t n = 0;

@@ -11,6 +11,8 @@ struct why_stream;
 
 /* That one test went well, or failed as it should. */
 bool tested_well(const struct log_line *l);
+/* A test begins, or its verdict is told, whatever that is: a line of its own. */
+bool tested_frames(const char *text);
 /* Of all of them: 0 well, 1 some failed, -1: it is no such line. */
 int tested_sum(const struct log_line *l);
 /* A test began, or its verdict: what one that went well said in between is forgotten. */

@@ -112,6 +112,8 @@ static void others_are_left_alone(void **state UNUSED)
 	assert_int_equal(width_of(EIGHTY "\n[rank3]: here I am\n"), 0);
 	assert_int_equal(width_of(EIGHTY "\nTraceback (most recent call last):\n"), 0);
 	assert_int_equal(width_of(EIGHTY "\n\nnext\n"), 0);
+	assert_int_equal(width_of(EIGHTY "\nPASSED        [ 50%]\n"), 0);
+	assert_int_equal(width_of(EIGHTY "\n--- PASS: TestXid (0.00s)\n"), 0);
 	/* a rule */
 	assert_int_equal(
 		width_of(RULE_TEN RULE_TEN RULE_TEN RULE_TEN RULE_TEN RULE_TEN RULE_TEN RULE_TEN
