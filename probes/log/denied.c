@@ -29,10 +29,9 @@ static bool ends_clause(const char *p)
 static const char *end_of_denied(const char *p)
 {
 	static const char *const goes_on[] = {
-		"after",  "and",   "as",    "because", "but",	 "by",	  "can",
-		"could",  "due",   "for",   "from",    "if",	 "may",	  "must",
-		"should", "since", "so",    "that",    "though", "to",	  "until",
-		"when",	  "which", "while", "will",    "with",	 "would", NULL};
+		"after", "and",	  "as",	  "because", "but",  "by",     "can",	"could", "due",
+		"for",	 "from",  "if",	  "may",     "must", "should", "since", "so",	 "though",
+		"to",	 "until", "when", "while",   "will", "with",   "would", NULL};
 
 	while (*p && !ends_clause(p)) {
 		const char *word = p;
@@ -49,8 +48,9 @@ static const char *end_of_denied(const char *p)
 /* "errors", "count"; not "GPU": its 0 is a name. */
 static bool is_counted(const char *s, size_t n)
 {
-	static const char *const not_many[] = {"access", "address", "class", "process",
-					       "status", "pass",    "loss",  NULL};
+	static const char *const not_many[] = {"access", "address", "class", "process", "has",
+					       "was",	 "does",    "needs", "this",	"status",
+					       "pass",	 "loss",    NULL};
 	static const char *const many[] = {"count", "counter", NULL};
 
 	return n > 2 && (is_of(s, n, many) || (s[n - 1] == 's' && !is_of(s, n, not_many)));
@@ -83,7 +83,7 @@ static bool is_number(const char *text, const char *at)
 		end--;
 	for (p = end; p > text && is_part(p[-1]); p--)
 		;
-	return p == end ? p == text || strchr(",;(", p[-1]) : is_of(p, (size_t)(end - p), finds);
+	return p == end ? p == text || strchr(",:;(", p[-1]) : is_of(p, (size_t)(end - p), finds);
 }
 
 /* "RuntimeError: No module named x": what is thrown tells what it misses. */
@@ -100,18 +100,52 @@ static bool is_thrown(const char *text, const char *at)
 	return false;
 }
 
-/* "no", "without", "found 0". */
+/* Behind "was not", "never been": "killed"; NULL: no deed. */
+static const char *end_of_deed(const char *text, const struct word *w)
+{
+	static const char *const is[] = {"is", "are", "was", "were", "been", NULL};
+	const char *p = w->s, *end = w->s + w->n + 1, *from;
+
+	while (p > text && p[-1] == ' ')
+		p--;
+	for (from = p; from > text && is_part(from[-1]); from--)
+		;
+	if (w->n == strlen("not") && !is_of(from, (size_t)(p - from), is))
+		return NULL;
+	if (starts_with(end, "been "))
+		end += strlen("been ");
+	for (p = end; is_part(*p); p++)
+		;
+	return p - end > 2 && !memcmp(p - 2, "ed", 2) ? p : NULL;
+}
+
+/* "as if" and "#if" are none. */
+static bool is_condition(const char *text, const struct word *w)
+{
+	static const char *const words[] = {"if", "whether", "unless", NULL};
+	const size_t at = (size_t)(w->s - text);
+
+	return is_of(w->s, w->n, words) && (!at || strchr(" (", w->s[-1])) &&
+	       (at < 3 || memcmp(w->s - 3, "as ", 3) != 0);
+}
+
+/* "no", "without", "if", "was not", "found 0". */
 static bool before(const char *text, struct word w, struct denial *ret)
 {
 	static const char *const words[] = {"no", "without", "zero", NULL};
-	const bool is_zero = w.n == 1 && *w.s == '0';
-	const char *from = w.s + w.n, *end;
+	static const char *const deeds[] = {"not", "never", NULL};
+	const char *from = w.s + w.n, *end = NULL;
 
-	if (*from != ' ' || is_thrown(text, w.s) ||
-	    (!is_of(w.s, w.n, words) && (!is_zero || !is_number(text, w.s))))
+	if (*from != ' ' || is_thrown(text, w.s))
 		return false;
-	end = end_of_denied(from);
-	if (is_zero && !counts(from, end))
+	if (is_of(w.s, w.n, deeds))
+		end = end_of_deed(text, &w);
+	else if (is_of(w.s, w.n, words) || is_condition(text, &w))
+		end = end_of_denied(from);
+	else if (w.n == 1 && *w.s == '0' && is_number(text, w.s) &&
+		 !isdigit((unsigned char)from[1]) && counts(from, end_of_denied(from)))
+		end = end_of_denied(from);
+	if (!end)
 		return false;
 	*ret = (struct denial){(size_t)(w.s - text), w.n, (size_t)(from - text),
 			       (size_t)(end - from)};
@@ -134,10 +168,10 @@ static bool behind(const char *text, struct word w, struct denial *ret)
 
 	while (p > text && strchr(" '\"", p[-1]))
 		p--;
-	if (p == text || !strchr(":=", p[-1]) || !ends_value(w.s + w.n) ||
+	if (p == text || !strchr(":=?", p[-1]) || !ends_value(w.s + w.n) ||
 	    (!is_zero && !is_of(w.s, w.n, words)))
 		return false;
-	is_phrase = p[-1] == ':' ? p < w.s : p - 1 > text && p[-2] == ' ';
+	is_phrase = p[-1] != '=' ? p < w.s : p - 1 > text && p[-2] == ' ';
 	for (end = --p; end > text && strchr(" '\"", end[-1]); end--)
 		;
 	for (p = end;

@@ -99,12 +99,24 @@ static bool is_absence(const char *p)
 	       strstr(p, " found");
 }
 
+/* What looks for it, as it was typed or stands in a script: "$ dmesg | grep 'fallen off the bus'",
+ * "#define CUDA_ERROR_ECC_UNCORRECTABLE 214". */
+static bool is_shown(const char *p)
+{
+	static const char *const starts[] = {"$ ", "+ ", "# ", "dmesg ", "sudo dmesg "};
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (starts_with(p, starts[i]))
+			return strstr(p, "grep ") != NULL;
+	return starts_with(p, "grep -q") || starts_with(p, "#define ");
+}
+
 bool tested_well(const struct log_line *l)
 {
 	const char *p = l->body + strspn(l->body, " \t");
 
 	return is_pytest(p) || is_ctest(p) || is_unittest(p) || is_check(p) || is_absence(p) ||
-	       starts_with(p, "--- PASS: ") ||
+	       is_shown(p) || starts_with(p, "--- PASS: ") ||
 	       (starts_with(p, "ok ") && isdigit((unsigned char)p[3])) ||
 	       strstr(l->text, "[       OK ] ");
 }

@@ -9,7 +9,7 @@
 struct why;
 struct why_stream;
 
-/* That one test went well, or failed as it should. */
+/* That one test went well, or failed as it should; or how somebody looks for a failure. */
 bool tested_well(const struct log_line *l);
 /* A test begins, or its verdict is told, whatever that is: a line of its own. */
 bool tested_frames(const char *text);
