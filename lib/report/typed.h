@@ -14,8 +14,8 @@ bool fix_is_same(const char *x, const char *x_host, const char *y, const char *y
 const char *fix_placed(struct arena *a, const char *fix, const char *place);
 
 /* Is it a command that is not whole yet? Some words in CAPITALS (PEER, CLUSTER-SUBNET; those of
- * typed.c's list) are for a person to fill in, and "..." is the rest of a command of his own; what is
- * quoted with '' is none. It is told like others, but never where one pastes. */
+ * typed.c's list) are for a person to fill in, and "..." is the rest of a command of his own; what
+ * is quoted with '' is none. It is told like others, but never where one pastes. */
 bool fix_has_hole(const char *fix);
 /* A command, and whole. */
 bool fix_is_pasted(const char *fix);

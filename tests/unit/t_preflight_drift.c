@@ -132,62 +132,6 @@ static void t_memory_that_may_be_used(void **state)
 	world_done(&w);
 }
 
-/* All that the others have, and no more than there is, in whole numbers. */
-static void t_memory_typed(void **state)
-{
-	static const struct {
-		const char *bytes, *typed;
-	} rows[] = {{"1622424616960", "1511G"}, /* shown as 1.5 TiB */
-		    {"2161441767424", "2012G"}, /* half a MiB less than 2013 GiB */
-		    {"500095000000", "465G"},
-		    {"536870912", "512M"}};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct arena a = {0};
-		struct world w;
-		const char *const most =
-			arena_printf(&a, "{\"memory\":8e12,\"memory_usable\":%s}", rows[i].bytes);
-		const char *const facts[] = {most, "{\"memory\":8e12,\"memory_usable\":64e6}",
-					     most};
-
-		world_init(&w, facts, ARRAY_LEN(facts));
-		preflight_drift(&w.p, &w.all, 0, 1e12);
-		assert_string_equal(found(&w, 0)->check, "drift.memory_usable");
-		assert_true(starts_with(found(&w, 0)->fix.v[0],
-					arena_printf(&a, "srun --mem=%s ... ", rows[i].typed)));
-		world_done(&w);
-		arena_done(&a);
-	}
-}
-
-/* NCCL's package has the CUDA of its torch in its name. */
-static void t_nccl_of_cuda(void **state)
-{
-#define TWO_28 "\"nccl\":\"2.28.9\""
-	static const struct {
-		const char *most, *typed;
-	} rows[] = {
-		{"{" TWO_28 "}", "pip install nvidia-nccl-cu12==2.28.9 "},
-		{"{" TWO_28 ",\"torch_cuda\":\"12.8\"}", "pip install nvidia-nccl-cu12==2.28.9 "},
-		{"{" TWO_28 ",\"torch_cuda\":\"13.0\"}", "pip install nvidia-nccl-cu13==2.28.9 "},
-		{"{" TWO_28 ",\"torch_cuda\":\"$(reboot)\"}",
-		 "pip install nvidia-nccl-cu12==2.28.9 "},
-		{"{\"nccl\":\"2$(reboot)\"}", "pip install nvidia-nccl-cu12==VALUE "}};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const char *const facts[] = {rows[i].most, "{\"nccl\":\"2.20.5\"}", rows[i].most};
-		struct world w;
-
-		world_init(&w, facts, ARRAY_LEN(facts));
-		preflight_drift(&w.p, &w.all, 0, 1e12);
-		assert_string_equal(found(&w, 0)->check, "drift.nccl");
-		assert_true(starts_with(found(&w, 0)->fix.v[0], rows[i].typed));
-		world_done(&w);
-	}
-}
-
 /* What makes the run right now, then what lasts; where ours is the odd one, on all the others. */
 static void t_versions(void **state)
 {
@@ -504,8 +448,6 @@ int main(void)
 		cmocka_unit_test(t_processors_that_may_be_used),
 		cmocka_unit_test(t_shared_memory),
 		cmocka_unit_test(t_memory_that_may_be_used),
-		cmocka_unit_test(t_memory_typed),
-		cmocka_unit_test(t_nccl_of_cuda),
 		cmocka_unit_test(t_no_majority_and_more),
 		cmocka_unit_test(t_versions),
 		cmocka_unit_test(t_slower_than_the_others),
