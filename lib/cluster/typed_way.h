@@ -9,8 +9,8 @@
 
 /* @line there: words of the shell here, as for ssh. */
 const char *typed_there(struct arena *a, const char *way, const char *host, const char *line);
-/* A command for the shell there, all of it, whatever it has ("a; b | c"); its remark ("# why") stays
- * behind the line that is typed here. */
+/* A command for the shell there, all of it, whatever it has ("a; b | c"); its remark ("# why")
+ * stays behind the line that is typed here. */
 const char *typed_on(struct arena *a, const char *way, const char *host, const char *command);
 /* The file here (a word of the shell) becomes the program @to there: through a pipe, as scp knows
  * no other way than ssh. */
