@@ -275,6 +275,7 @@ void beside(struct why *w, struct arena *a, struct explanation *x)
 	lost_packets(x);
 	without_power(x);
 	beside_gpu(w, a, x);
+	beside_held(w, a, x);
 	beside_torch(w, a, x);
 	waits_to_the_end(w, a, x);
 }

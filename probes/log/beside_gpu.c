@@ -267,6 +267,18 @@ static void two_ways(const struct why *w, struct explanation *x)
 			       "channels of both kinds were set up: P2P/CUMEM and P2P/IPC");
 }
 
+/* A process sees one slice of a GPU that is cut, and nothing else. */
+static void cut_up(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "GPU-151"), *e = explain_find(x, "GPU-003");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (e && !e->is_over && e->first)
+		explain_reason(c, e, e->weight + MORE, "so each process sees one slice");
+}
+
 void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 {
 	slice(a, x);
@@ -277,6 +289,7 @@ void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 	in_a_step(x);
 	crowd(x);
 	two_ways(w, x);
+	cut_up(x);
 	refused_memory(w, x);
 }
 

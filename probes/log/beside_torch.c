@@ -8,6 +8,7 @@ enum {
 	FAINT = 40,  /* said better by another */
 	LIKELY = 66, /* more than an error of the program itself */
 	ALONE = 62,
+	PERHAPS = 52,
 	NEAR = 24, /* lines of one traceback */
 };
 
@@ -265,6 +266,32 @@ static void warned_of_bits(struct explanation *x)
 	}
 }
 
+/* Ranks that come later wait for the one that builds: without it they wait for a lock that was
+ * left.
+ */
+static void left_lock(const struct why *w, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-230");
+	const struct log_event *e = explain_event(c, "torch/utils/file_baton.py");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!e)
+		e = explain_event(c, "Waited on lock file ");
+	if (explain_says(c, "_run_ninja_build") || (!e && explain_says(c, " extension module ")) ||
+	    explain_says(c, "Emitting ninja"))
+		return;
+	if (!e && why_was_interrupted(w) && !explain_has_reason(x))
+		explain_suspect(c, PERHAPS,
+				"it was ended by hand behind that line, and nothing was "
+				"built or loaded");
+	if (!e)
+		return;
+	c->first = e;
+	explain_raise(c, LIKELY, "no process of the log builds it");
+}
+
 void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 {
 	norm_of_one(x);
@@ -277,4 +304,5 @@ void beside_torch(struct why *w, struct arena *a, struct explanation *x)
 	nccl_and_driver(w, a, x);
 	without_srun(w, a, x);
 	asserted(w, a, x);
+	left_lock(w, x);
 }

@@ -351,5 +351,6 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	wholes(w, a, x);
 	rails(w, a, x);
 	unlike(w, a, x);
+	asides_judge(w, a, x);
 	beside_job(w, a, x);
 }

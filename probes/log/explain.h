@@ -28,6 +28,7 @@ struct cause {
 	const char *meaning; /* with addresses, interfaces and ranks put in */
 	const char *because; /* what the ranks' comparison adds, or NULL */
 	str_list causes, confirm, fix;
+	const char *cure;      /* typed before the entry's own, of this log; NULL: none */
 	unsigned port;	       /* that its line names; 0: none */
 	const char *seen_here; /* by confirm(); NULL: it was not asked */
 	const char *seen;      /* where, if it is no line; NULL: by comparing the ranks */
@@ -83,7 +84,6 @@ void rails(struct why *w, struct arena *a, struct explanation *x);
 /* Raises settings, programs and interfaces that differ where all should be alike. When the others
  * have judged. */
 void unlike(struct why *w, struct arena *a, struct explanation *x);
-void unlike_advise(const struct why *w, struct arena *a, struct cause *c);
 /* Raises an address that a rank should listen on and that is another host's. */
 void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When
@@ -98,6 +98,8 @@ bool is_refuted(const struct why *w, struct cause *c);
 void beside(struct why *w, struct arena *a, struct explanation *x);
 /* ... a slice of a GPU, a torch for other GPUs than CUDA's, the memory of another host's GPU. */
 void beside_gpu(struct why *w, struct arena *a, struct explanation *x);
+/* ... GPU memory that another process holds. */
+void beside_held(const struct why *w, struct arena *a, struct explanation *x);
 /* ... a SyncBatchNorm without ranks, a buffer that DDP changed, a rank that works on alone. */
 void beside_torch(struct why *w, struct arena *a, struct explanation *x);
 /* ... an mpirun of another MPI, data for fewer ranks, a host that was still being made ready. When
@@ -122,6 +124,11 @@ void wholes(struct why *w, struct arena *a, struct explanation *x);
 void quits(struct why *w, struct arena *a, struct explanation *x);
 /* Who ended first where torchrun started them again; NULL: it did not. */
 const struct log_event *quits_first(const struct why *w, struct arena *a);
+/* Its cure goes before the entry's own. When it has its words. */
+void explain_cure(struct arena *a, struct cause *c);
+/* A word of the log that may stand in a command; NULL: it is empty, or a shell would see more in
+ * it. */
+const char *explain_word(struct arena *a, const char *word);
 /* Where that is more; @c may be NULL. */
 void explain_suspect(struct cause *c, int weight, const char *because);
 /* That, and what shows it is said in any case. */
@@ -139,6 +146,9 @@ void kin_unite(struct arena *a, struct explanation *x);
 bool explain_says(const struct cause *c, const char *words);
 /* Something that names its reason was found: then nothing is guessed. A time limit is none. */
 bool explain_has_reason(const struct explanation *x);
+/* Raises what side commands show of the hosts: a name that leads elsewhere, a firewall that lets in
+ * little, a neighbour that does not answer, WSL's own network. When the others have judged. */
+void asides_judge(struct why *w, struct arena *a, struct explanation *x);
 /* Raises that two hosts have one number among the nodes. */
 void twins(struct why *w, struct arena *a, struct explanation *x);
 /* Raises who never came, and lowers what only ended a job that did not progress. */

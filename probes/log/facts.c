@@ -119,16 +119,6 @@ static void test_header(struct why *w, struct why_stream *s, const struct log_li
 		worlds_header(&w->worlds, s->file, s->line);
 }
 
-static void test_failed(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
-{
-	worlds_failed(&w->worlds);
-}
-
-static void test_ended(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
-{
-	worlds_ended(&w->worlds);
-}
-
 static void launched(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
 {
 	launches_begun(&w->launches);
@@ -328,12 +318,12 @@ const struct fact log_facts[] = {
 	{"cudaDriverVersion |NCCL version|RCCL version", 4000, .learn = astray_hear_cuda},
 	{"_perf -|_perf_mpi -", 1000, .learn = test_command},
 	{"Rank  0|Rank   0|Rank 0 ", 1000, .learn = test_begun},
-	{"Avg bus bandwidth", 1000, .learn = test_ended},
+	{"Avg bus bandwidth", 1000, .learn = worlds_ended},
 	{"Avg bus bandwidth|Collective test concluded", 4000, .learn = measured_end},
 	{"# nThread ", 1000, .learn = test_header},
 	{"# nThread |  out-of-place  ", 4000, .learn = measured_table},
 	{"\"coll_perf\"", 4000, .learn = measured_record},
-	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, .learn = test_failed},
+	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, .learn = worlds_failed},
 	{"etting OMP_NUM_THREADS environment", 4000, .learn = launched},
 	{"Error: The server socket has failed to listen", 4000, .learn = launch_refused},
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
@@ -375,8 +365,10 @@ const struct fact log_facts[] = {
 	{".py::test|.py::Test|PASSED|FAILED|SKIPPED|[ RUN      ]|=== RUN|--- PASS: |--- FAIL: |[   "
 	 "    OK ]",
 	 40000, .learn = tested_hear},
-	{"ping -|ping6 -| -M do| bytes of data| data bytes| bytes from | packet loss", 4000,
-	 .learn = pings_hear},
+	{"ping -|ping6 -| -M do| bytes of data| data bytes| bytes from | packet loss|essage too "
+	 "long, mtu",
+	 4000, .learn = pings_hear},
+	{ASIDES_ANCHORS, 4000, .learn = asides_hear},
 	{"/pkeys/|: 0x80|: 0x81|: 0x82|: 0x8f|: 0x7f|: 0xff|: 0x00|: 0x01|: 0x0f", 40000,
 	 .learn = pkeys_hear},
 	{" dmesg|'dmesg|\"dmesg", 4000, .learn = shell_hear},
@@ -390,7 +382,8 @@ const struct fact log_facts[] = {
 	{"'loss':|\"loss\":|loss: |loss = | loss=| loss 0| loss 1| loss 2| loss 3| loss 4| loss 5|"
 	 " loss 6| loss 7| loss 8| loss 9|train_loss|grad_norm|it/s, |s/it, |tokens/s|samples/s|"
 	 "toks/s/|elapsed time per iteration|Epoch: [|Loss: |Train Epoch: |train loss |"
-	 "generation throughput: |float     sum|float    none| half     sum|float16     sum",
+	 "generation throughput: | Batchsize: |float     sum|float    none| half     sum|float16   "
+	 "  sum",
 	 .enough = UINT64_MAX},
 };
 const size_t log_fact_count = ARRAY_LEN(log_facts);

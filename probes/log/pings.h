@@ -17,6 +17,7 @@ struct pings {
 		long passed, lost; /* the largest that was answered, the smallest that was not */
 	} v[PINGS_MAX];
 	unsigned n;
+	long told;	  /* "message too long, mtu=1500": the least; 0: not said */
 	struct ping *now; /* whose answers are read; NULL: of none */
 	long bytes;	  /* ... and how long each is */
 	bool may_split;	  /* sent without -M do: by its own host, where the link takes less */

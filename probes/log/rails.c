@@ -143,12 +143,36 @@ static bool pair(const struct actors *t, struct arena *a, const struct said *s,
 	return *ret_few;
 }
 
+/* A container without the library meets others that have it, or its host was shown to have a card.
+ */
+static void without_verbs(struct explanation *x)
+{
+	static const char *const effects[] = {"CON-008", "PT-112", "PT-006", "CON-004"};
+	enum { ABOVE = 5, MOST = 97 };
+	struct cause *c = explain_find(x, "IB-008"), *card = explain_find(x, "IB-072");
+	bool has_card = card != NULL;
+
+	if (card)
+		card->weight = 0;
+	for (size_t i = 0; c && i < ARRAY_LEN(effects); i++) {
+		const struct cause *e = explain_find(x, effects[i]);
+
+		if (!e || e->is_over || (i && !has_card))
+			continue;
+		explain_reason(c, e, e->weight + ABOVE < MOST ? e->weight + ABOVE : MOST,
+			       i ? "its host has an RDMA card, and NCCL took sockets"
+				 : "so it took sockets, and another host RDMA");
+		return;
+	}
+}
+
 void rails(struct why *w, struct arena *a, struct explanation *x)
 {
 	struct cause *c = explain_find(x, "IB-050");
 	const struct actor *few, *more;
 	struct said s = {.n = 0};
 
+	without_verbs(x);
 	if (!c)
 		return;
 	c->weight = 0;

@@ -16,7 +16,7 @@ enum {
 void sequel_begin(struct why_stream *s, enum sequel_kind kind, const struct log_line *l)
 {
 	s->sequel.kind = kind;
-	s->sequel.left = kind == SEQUEL_EXCEPTION || kind == SEQUEL_STALL ? OF_FRAME : OF_STACK;
+	s->sequel.left = kind == SEQUEL_STACK || kind == SEQUEL_SAMPLE ? OF_STACK : OF_FRAME;
 	s->sequel.who = l->who;
 }
 
@@ -149,6 +149,8 @@ void sequel_read(struct why_stream *s, const char *text, const char *end, uint64
 			is_more = samples_call(s, &l);
 		else if (q->kind == SEQUEL_STALL)
 			is_more = next_missing(s, &l);
+		else if (q->kind == SEQUEL_NAMES)
+			is_more = asides_name(s, &l);
 		else if (is_its_own(q, &l))
 			is_more = end_of_traceback(s, &l);
 		if (!is_more || !--q->left)

@@ -28,17 +28,20 @@ static void asked_host(const char *p, const char *dmesg, char *ret, size_t size)
 		memmove(ret, at + 1, strlen(at));
 }
 
-/* "root@node3:~# sudo dmesg", "[me@node3 ~]$ dmesg", "node3# dmesg" */
+/* "root@node3:~# sudo dmesg", "(env) [me@node3 ~]$ dmesg", "node3# dmesg", "[node3]$ dmesg" */
 static void prompt_host(const char *text, const char *dmesg, char *ret, size_t size)
 {
-	const char *sign = strpbrk(text, "$#"), *at = strchr(text, '@');
+	const char *sign = strpbrk(text, "$#"), *at = strchr(text, '@'), *env = strstr(text, ") ");
 
 	if (!sign || sign > dmesg || sign[1] != ' ')
 		return;
+	if (*text == '(' && env && env < sign)
+		text = env + 2;
+	text += *text == '[';
 	if (at && at < sign)
 		said_word(ret, size, at + 1, ":]~ $#\t");
 	else if (isalpha((unsigned char)*text) && strcspn(text, " \t") > (size_t)(sign - text))
-		said_word(ret, size, text, ":$#~");
+		said_word(ret, size, text, ":$#~]");
 }
 
 /* "$h" of a loop, "n[1-3]", "n1,n2" and "<node>" are none. */
@@ -47,21 +50,30 @@ static bool is_host(const char *s)
 	return !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-")];
 }
 
-void shell_hear(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
+void shell_host(const char *text, const char *command, char *ret, size_t size)
 {
 	static const char *const ways[] = {"ssh ", "srun -w ", "srun -w", "--nodelist="};
-	const char *dmesg = strstr(l->text, "dmesg"), *p = NULL;
+	const char *p = NULL;
+
+	*ret = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(ways) && !p; i++)
+		if ((p = strstr(text, ways[i])))
+			p += strlen(ways[i]);
+	if (p && p < command)
+		asked_host(p, command, ret, size);
+	else
+		prompt_host(text, command, ret, size);
+	if (!is_host(ret))
+		*ret = '\0';
+}
+
+void shell_hear(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
+{
+	const char *dmesg = strstr(l->text, "dmesg");
 
 	s->dmesg[0] = '\0';
-	for (size_t i = 0; dmesg && i < ARRAY_LEN(ways) && !p; i++)
-		if ((p = strstr(l->text, ways[i])))
-			p += strlen(ways[i]);
-	if (p && p < dmesg)
-		asked_host(p, dmesg, s->dmesg, sizeof(s->dmesg));
-	else if (dmesg)
-		prompt_host(l->text, dmesg, s->dmesg, sizeof(s->dmesg));
-	if (!is_host(s->dmesg))
-		s->dmesg[0] = '\0';
+	if (dmesg)
+		shell_host(l->text, dmesg, s->dmesg, sizeof(s->dmesg));
 }
 
 void shell_fill(const struct why_stream *s, struct log_line *l)

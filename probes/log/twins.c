@@ -2,6 +2,7 @@
 
 #include "probes/log/explain.h"
 #include "probes/log/said.h"
+#include "probes/log/shell.h"
 
 enum {
 	SURE = 84,   /* two of one number, another number that nobody has, and they did not meet */
@@ -31,15 +32,10 @@ static bool number_of(const struct log_line *l, enum kind kind, long *ret)
 	}
 }
 
-/* The host of "user@host:~$ COMMAND"; "": no such prompt. */
+/* The host of "user@host:~$ COMMAND --rank ..."; "": no such prompt. */
 static void prompt_host(const struct log_line *l, char *ret, size_t size)
 {
-	const char *at = strchr(l->text, '@'), *option = strstr(l->text, "--");
-	const char *sign = at ? strpbrk(at, "$#") : NULL;
-
-	*ret = '\0';
-	if (sign && option && sign < option)
-		said_word(ret, size, at + 1, ":]~ $#\t");
+	shell_host(l->text, strstr(l->text, "--"), ret, size);
 }
 
 /* The label of "main-node: ...", which has no number as most hosts' names have; "": none. */
@@ -121,13 +117,37 @@ static const struct cause *apart(struct explanation *x)
 	return most;
 }
 
+/* Two of one communicator that count different ranks. */
+static void sizes_differ(struct why *w, struct arena *a, struct explanation *x)
+{
+	enum { SIZES = 84 };
+	const struct actors *t = &w->actors;
+
+	for (size_t i = 0; i < t->v.n && !w->healthy; i++)
+		for (size_t j = 0; j < i && j < RANKS_KEPT; j++) {
+			const struct actor *p = &t->v.v[j], *q = &t->v.v[i];
+
+			if (!p->comm || p->comm != q->comm || p->nranks == q->nranks ||
+			    !p->nranks || !q->nranks)
+				continue;
+			explain_raise(explain_add(w, a, x, "CON-014"), SIZES,
+				      arena_printf(a, "%s counts %d ranks, and %s %d",
+						   who_text(a, &p->who), p->nranks,
+						   who_text(a, &q->who), q->nranks));
+			return;
+		}
+}
+
 void twins(struct why *w, struct arena *a, struct explanation *x)
 {
-	const struct cause *effect = apart(x);
-	struct cause *c = explain_find(x, "CON-046");
+	const struct cause *effect;
+	struct cause *c;
 	long nodes = w->nodes > w->twins.nodes ? w->nodes : w->twins.nodes;
 	const struct twin *p = NULL, *q = NULL;
 
+	sizes_differ(w, a, x);
+	effect = apart(x);
+	c = explain_find(x, "CON-046");
 	if (!c)
 		return;
 	c->weight = 0;

@@ -207,48 +207,95 @@ static const char *lost_text(struct arena *a, const struct ping *p)
 			    p->passed, p->addr, p->lost, mtu_of(p, p->passed), mtu_of(p, p->lost));
 }
 
-/* Not what a link has by itself, but what the pings have shown to pass. */
-void unlike_advise(const struct why *w, struct arena *a, struct cause *c)
+/* An interface whose MTU a command showed as more than that; NULL: none. */
+static const char *link_above(const struct why *w, long mtu)
 {
-	enum { LEAST = 1280 /* that IPv6 and most tunnels take; less is no link's */ };
-	const struct ping *p = pings_of_small(&w->pings);
-	const char *mtu, *more = "";
-	long n = p ? mtu_of(p, p->passed) : 0;
+	for (size_t i = 0; i < w->traits.n; i++) {
+		const char *iface = w->traits.v[i].name + strlen("MTU of ");
 
-	if (!streq(c->sig->id, "IF-029") || !n || !c->because || !c->fix.n ||
-	    !starts_with(c->because, "ping ") || !(mtu = strstr(c->fix.v[0], " mtu 1500")))
-		return;
-	if (n < LEAST && mtu_of(p, p->lost) > LEAST) {
-		n = LEAST;
-		more = "; ping -M do -s SIZE says whether more passes";
+		if (starts_with(w->traits.v[i].name, "MTU of ") && !leads_nowhere_by_name(iface) &&
+		    !streq(iface, "lo") && strtol(w->traits.v[i].value[0].text, NULL, 10) > mtu)
+			return iface;
 	}
-	c->fix.v[0] = arena_printf(a, "%.*s mtu %ld   # on every host%s", (int)(mtu - c->fix.v[0]),
-				   c->fix.v[0], n, more);
+	return NULL;
+}
+
+/* Over which the ranks meet; NULL: not known. */
+static const char *iface_of(const struct why *w, long mtu)
+{
+	for (size_t i = 0; i < w->actors.offers.n; i++)
+		if (!leads_nowhere_by_name(w->actors.offers.v[i].iface))
+			return w->actors.offers.v[i].iface;
+	return link_above(w, mtu);
+}
+
+/* What the path takes, where a host has an interface that takes more; 0: not known. */
+static long path_takes(const struct why *w, const struct ping *small)
+{
+	enum { LEAST = 1280, USUAL = 1500 /* IPv6 wants that, Ethernet has that */ };
+
+	long passed = small ? mtu_of(small, small->passed) : 0;
+
+	if (small && passed < LEAST) /* nobody tried how much passes */
+		return mtu_of(small, small->lost) > USUAL ? USUAL : LEAST;
+	if (small)
+		return passed;
+	return w->pings.told && link_above(w, w->pings.told) ? w->pings.told : 0;
+}
+
+/* What is large is lost without a word, as somebody's pings show: not only where all came. */
+static const struct cause *lost_in(const struct why *w, struct explanation *x)
+{
+	static const char *const effects[] = {"PT-112",	 "PT-006",  "IB-001", "CON-024", "CON-004",
+					      "CON-045", "CON-010", "PT-023", NULL};
+
+	return w->pings.n ? effect_of(x, effects) : NULL;
+}
+
+/* A router refused a large packet, or ping itself: an end knows of a smaller MTU on the way. */
+static const char *refused_text(struct arena *a, const struct log_event *by_router, long takes)
+{
+	return by_router ? "a router on the way refused a large packet"
+			 : arena_printf(a, "ping says that the path takes an MTU of %ld", takes);
+}
+
+static const char *mtu_cure(const struct why *w, struct arena *a, long takes)
+{
+	const char *iface = iface_of(w, takes);
+
+	return arena_printf(
+		a,
+		"sudo ip link set %s mtu %ld   # on every host; or jumbo frames (9216) on "
+		"every switch port between them",
+		iface ? iface : "DEV", takes);
 }
 
 /* Every rank came, what is small passed, and what is large does not arrive. */
 static void packets(struct why *w, struct arena *a, struct explanation *x)
 {
 	static const char *const effects[] = {"PT-112", "PT-006", NULL};
+	enum { HUNG = 60 /* somebody ended it by hand, and tried pings */ };
 	struct cause *c = explain_find(x, "IF-029");
-	const struct cause *effect = effect_of(x, effects);
-	const struct log_event *ping = explain_event(c, "Frag needed and DF set");
 	const struct ping *small = pings_of_small(&w->pings);
-	const char *iface, *said;
+	const struct cause *effect = small ? lost_in(w, x) : effect_of(x, effects);
+	const struct log_event *ping = explain_event(c, "Frag needed and DF set");
+	const char *iface = NULL, *said = mtu_text(w, a, &iface);
+	long takes = path_takes(w, small);
 
 	if (!c)
 		return;
 	c->weight = 0;
-	said = mtu_text(w, a, &iface);
-	if (!effect || c->is_over || why_has_worked(w) || !(said || ping || small))
+	if (c->is_over || (!effect && !(small && why_was_interrupted(w))) ||
+	    (!small && why_has_worked(w)) || !(said || ping || takes))
 		return;
 	if (said)
 		c->first = explain_event(c, arena_printf(a, " %s: <", iface));
 	else
-		c->first = ping ? ping : explain_event(c, ", 100% packet loss");
+		c->first = ping ? ping : explain_event(c, small ? ", 100% packet loss" : "> mtu ");
 	if (!said)
-		said = small ? lost_text(a, small) : "a router on the way refused a large packet";
-	explain_reason(c, effect, above(effect), said);
+		said = small ? lost_text(a, small) : refused_text(a, ping, takes);
+	c->cure = takes ? mtu_cure(w, a, takes) : NULL;
+	explain_reason(c, effect ? effect : c, effect ? above(effect) : HUNG, said);
 }
 
 void unlike(struct why *w, struct arena *a, struct explanation *x)

@@ -2,6 +2,7 @@
  * that all but one find the port of its store taken; each is a job of its own; or each waits in
  * another place. */
 #include "probes/log/explain.h"
+#include "probes/log/said.h"
 
 enum {
 	SURE = 97,    /* more than a port that is merely taken, and said first */
@@ -55,6 +56,65 @@ static void refused(const struct why *w, struct arena *a, struct explanation *x)
 						    (unsigned long long)c->record->count));
 	else if (c->record->count >= CROWD)
 		explain_suspect(c, PERHAPS, "the port was taken again and again");
+}
+
+/* "--ntasks-per-node=4", "--ntasks-per-node 4"; 0: not said. */
+static long tasks_per_node(const char *text)
+{
+	static const char key[] = "--ntasks-per-node";
+	const char *p = strstr(text, key);
+
+	return p ? strtol(p + strlen(key) + strspn(p + strlen(key), " ="), NULL, 10) : 0;
+}
+
+/* "srun -N2 -n8": more tasks than nodes. */
+static bool has_more_tasks(const char *text)
+{
+	long nodes = said_in(text, " -N", said_in(text, "--nodes=", 0));
+	long tasks = said_in(text, " -n", said_in(text, "--ntasks=", 0));
+
+	return nodes > 0 && tasks > nodes;
+}
+
+/* Of what the script asks for, the line by which several tasks are on a node, and one starts a
+ * launcher; NULL: there is none. */
+static const struct log_event *tasks_asked(const struct cause *c)
+{
+	const struct log_event *asks = NULL, *starts = NULL;
+
+	for (size_t i = 0; i < c->record->events.n; i++) {
+		const struct log_event *e = &c->record->events.v[i];
+		const char *srun = strstr(e->text, "srun ");
+
+		if (srun && tasks_per_node(srun) != 1)
+			starts = e;
+		if (tasks_per_node(e->text) > 1 || (srun && has_more_tasks(srun)))
+			asks = e;
+	}
+	return starts ? asks : NULL;
+}
+
+/* Each of several tasks on a node starts a launcher. */
+static void each_task(struct arena *a, struct explanation *x)
+{
+	static const char *const effects[] = {"PT-001", "PT-108", "GPU-001", "PT-005",
+					      "PT-012", "PT-022", "CON-014", "PT-004"};
+	struct cause *c = explain_find(x, "PT-231");
+	const struct cause *e = NULL;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	for (size_t i = 0; i < ARRAY_LEN(effects); i++) {
+		const struct cause *o = explain_find(x, effects[i]);
+
+		if (o && !o->is_over && o->weight >= ALONE && (!e || o->weight > e->weight))
+			e = o;
+	}
+	if (!tasks_asked(c) || !e)
+		return;
+	c->first = tasks_asked(c);
+	explain_reason(c, e, SURE, arena_printf(a, "the log shows '%.70s'", c->first->body));
 }
 
 static bool began_together(const struct record *r)
@@ -113,6 +173,7 @@ static void apart(struct why *w, struct arena *a, struct explanation *x)
 void wholes(struct why *w, struct arena *a, struct explanation *x)
 {
 	refused(w, a, x);
+	each_task(a, x);
 	alone(a, x);
 	apart(w, a, x);
 }

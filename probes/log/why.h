@@ -7,6 +7,7 @@
  * and stderr); explain.h says what it all means.
  */
 #include "probes/log/actors.h"
+#include "probes/log/asides.h"
 #include "probes/log/cachekeys.h"
 #include "probes/log/catalogue.h"
 #include "probes/log/elastic.h"
@@ -150,6 +151,7 @@ struct why {
 	struct setup setup;
 	struct traits traits;
 	struct pings pings;
+	struct asides asides;
 	struct pkeys pkeys;
 	str_list settings;     /* of transports and algorithms: "NCCL_ALGO=Ring", each once */
 	struct flight *flight; /* the dumps that were read; NULL: none */

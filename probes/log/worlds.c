@@ -1,5 +1,7 @@
 #include "probes/log/worlds.h"
 
+#include "probes/log/why.h"
+
 #include "lib/core/text.h"
 
 #include <ctype.h>
@@ -52,12 +54,15 @@ void worlds_header(struct worlds *s, unsigned file, uint64_t line)
 	s->most_headers = s->headers > s->most_headers ? s->headers : s->most_headers;
 }
 
-void worlds_failed(struct worlds *s) { s->headers = 0; }
-
-void worlds_ended(struct worlds *s)
+void worlds_failed(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
 {
-	s->results++;
-	s->open = s->headers = 0;
+	w->worlds.headers = 0;
+}
+
+void worlds_ended(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	w->worlds.results++;
+	w->worlds.open = w->worlds.headers = 0;
 }
 
 void launches_begun(struct launches *s)

@@ -8,6 +8,10 @@
  */
 #include "lib/core/base.h"
 
+struct why;
+struct why_stream;
+struct log_line;
+
 struct worlds {
 	unsigned open, together; /* begun since the last end; the most at one time */
 	unsigned commands, results;
@@ -34,8 +38,8 @@ void worlds_command(struct worlds *s, const char *text);
 void worlds_begun(struct worlds *s, const char *text);
 void worlds_header(struct worlds *s, unsigned file, uint64_t line);
 /* A run gave no result; the next header is another run's. */
-void worlds_failed(struct worlds *s);
-void worlds_ended(struct worlds *s);
+void worlds_failed(struct why *w, struct why_stream *s, const struct log_line *l);
+void worlds_ended(struct why *w, struct why_stream *s, const struct log_line *l);
 
 /* Is each alone? UNSURE: one after the other, and no command tells why. */
 enum worlds_are { WORLDS_ONE, WORLDS_UNSURE, WORLDS_MANY };
