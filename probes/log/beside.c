@@ -5,6 +5,9 @@
 
 #include "lib/core/text.h"
 #include "probes/log/heal.h"
+#include "probes/log/stamp.h"
+
+#include <time.h>
 
 enum {
 	MORE = 6,     /* than what it explains */
@@ -37,6 +40,37 @@ static bool goes_with(const struct log_event *down, const struct log_event *fail
 	       (down->file != failed->file && !shares_clock(down, failed));
 }
 
+/* In which second of a year, whichever it is, by whichever clock that has a day; -1: that is not
+ * said. */
+static int64_t second_of_year(const struct log_event *e)
+{
+	time_t s = (time_t)((e->time_ms - stamp_of_epoch(0)) / 1000);
+	struct tm tm;
+
+	if (e->clock == CLOCK_KIND_NONE || e->clock == CLOCK_KIND_UPTIME || !gmtime_r(&s, &tm))
+		return -1;
+	return (((tm.tm_mon * 31 + tm.tm_mday) * 24 + tm.tm_hour) * 60 + tm.tm_min) * 60 +
+	       tm.tm_sec;
+}
+
+/* It is said of both when, and that was shortly before. */
+static bool is_of_then(const struct log_event *down, const struct log_event *failed)
+{
+	enum { SHORTLY_S = 600, SLACK_S = 5 };
+	int64_t a = second_of_year(down), b = second_of_year(failed);
+
+	return a >= 0 && b >= 0 && b - a < SHORTLY_S && a - b < SLACK_S &&
+	       log_hosts_fit(down->who.host, failed->who.host);
+}
+
+static const struct log_event *down_then(const struct cause *down, const struct cause *c)
+{
+	for (size_t i = 0; i < down->record->events.n; i++)
+		if (is_of_then(&down->record->events.v[i], c->first))
+			return &down->record->events.v[i];
+	return NULL;
+}
+
 /* A link that the kernel saw going down explains what RDMA missed. */
 static void link_down(struct explanation *x)
 {
@@ -55,6 +89,12 @@ static void link_down(struct explanation *x)
 		if (c && c->first && !c->is_over && down->first && goes_with(down->first, c->first))
 			explain_reason(down, c, c->weight + 2,
 				       "RDMA failed over a link at the same time");
+		if (c && c->first && !c->is_over && down_then(down, c)) {
+			down->first = down_then(down, c);
+			down->is_over = down->is_settled = false; /* it came back too late */
+			explain_reason(down, c, c->weight + MORE + 1,
+				       "RDMA failed over a link just then");
+		}
 	}
 }
 

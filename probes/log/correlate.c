@@ -353,4 +353,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	unlike(w, a, x);
 	asides_judge(w, a, x);
 	beside_job(w, a, x);
+	shown_judge(w, a, x);
+	zones(w, a, x);
+	uneven(w, a, x);
 }

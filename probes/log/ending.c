@@ -233,6 +233,8 @@ void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
 	} else if (code != NONE) {
 		who = subject_of(l->body, l->body + strcspn(l->body, " |\t"));
 		/* sacct -D: a job that did not end well was queued again, with all its tasks */
+		if (!code && is_errant(e, who.name))
+			e->again = line;
 		ended(e, line, l, &who, code, is_errant(e, who.name));
 	} else if ((code = job_row_code(l)) != NONE) {
 		said_word(who.name, sizeof(who.name), l->body, " ");

@@ -387,6 +387,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 		word(w, a, c);
 		settings_advise(w, a, c);
 		ports_advise(a, c);
+		shown_advise(w, a, c);
 		explain_cure(a, c);
 	}
 	dumps_explain(w, a, ret);

@@ -89,6 +89,15 @@ void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When
  * the others have judged. */
 void kubevents(const struct why *w, struct arena *a, struct explanation *x);
+/* Raises that ranks have different numbers of batches, where a collective failed for that. After
+ * waits(). */
+void uneven(struct why *w, struct arena *a, struct explanation *x);
+/* Raises that hosts which use EFA are in different zones. */
+void zones(struct why *w, struct arena *a, struct explanation *x);
+/* Raises what kubectl shows of NetworkPolicies and Services that ranks need. */
+void shown_judge(const struct why *w, struct arena *a, struct explanation *x);
+/* ... and says what mends it, when the cause has its words. */
+void shown_advise(const struct why *w, struct arena *a, struct cause *c);
 /* Raises of two lines that are cause and effect of one thing the one that can be mended. */
 void reasons(const struct why *w, struct arena *a, struct explanation *x);
 /* Every line of @c, which says that there is no GPU, is refuted by a later one. Its first is then

@@ -93,9 +93,10 @@ static void event_seen(struct why *w, struct why_stream *s, const struct log_lin
 	kubetimes_seen(&w->kubetimes, &w->a, s->file, s->line, l);
 }
 
-static void pod_runs(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+static void pod_runs(struct why *w, struct why_stream *s, const struct log_line *l)
 {
 	podrows_hear(&w->podrows, &w->a, l);
+	shown_pod(w, s, l);
 }
 
 static void task_late(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
@@ -130,8 +131,8 @@ static void launch_refused(struct why *w, struct why_stream *s UNUSED,
 	launches_refused(&w->launches);
 }
 
-/* The table of a benchmark begins, or a server or slurmd is up: what came before did not keep it
- * from starting. */
+/* The table of a benchmark begins, or a server is up: what came before did not keep it from
+ * starting. */
 static void got_going(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
 	enum { WENT_ON = 3 };
@@ -299,6 +300,8 @@ const struct fact log_facts[] = {
 	{"  count: |eprecatedCount: |\"count\": |eprecatedCount\": ", 8000, .learn = event_count},
 	{"lastTimestamp|LastTimestamp|eventTime", 8000, .learn = event_seen},
 	{" Running   ", 8000, .learn = pod_runs},
+	{SHOWN_ANCHORS, 4000, .learn = shown_begin},
+	{UNEVEN_ANCHORS, 40000, .learn = uneven_hear},
 	{HEAL_UP_ANCHORS, 40000, .learn = heal_up},
 	{": \"MainThread\"", SAMPLES_MAX, .learn = samples_begin},
 	{"Successfully assigned |pod group is ready|pod scheduled on node", 4000,
@@ -326,9 +329,9 @@ const struct fact log_facts[] = {
 	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, .learn = worlds_failed},
 	{"etting OMP_NUM_THREADS environment", 4000, .learn = launched},
 	{"Error: The server socket has failed to listen", 4000, .learn = launch_refused},
-	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
-	 "daemon|: slurmd version |Application startup complete",
-	 100, .learn = got_going},
+	{"# OSU MPI|#---- Benchmarking|# Benchmarking |Application startup complete", 100,
+	 .learn = got_going},
+	{HEAL_SLURMD_ANCHORS, 100, .learn = heal_slurmd},
 	{"[shutdown] API server: shutdown triggered|[shutdown] EngineCore: trigger received", 100,
 	 .learn = told_to_end},
 	{"xception ignored in|xception ignored on|xception ignored while|Error in "

@@ -123,6 +123,14 @@ void heal_node(struct why *w, struct why_stream *s, const struct log_line *l)
 			r->events.v[i].file == s->file && strstr(r->events.v[i].text, said);
 }
 
+void heal_slurmd(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+{
+	for (size_t i = 0; i < signature_count; i++)
+		if (starts_with(signatures[i].id, "SLM-") && w->records[i].events.n &&
+		    w->records[i].last_file == s->file)
+			w->records[i].is_up_again = true;
+}
+
 /* ssh: "Permanently added 'worker-1.train,10.0.0.7' (ED25519) to the list of known hosts": a name
  * that did not resolve before does now. */
 void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *l)
@@ -183,6 +191,7 @@ static const struct words {
 	  {"KRN-003", NAME_BEFORE, "link status definitely down", ""},
 	  {"KRN-003", NAME_BEFORE, "ost carrier", ""},
 	  {"KRN-003", NAME_BEFORE, "changed to down", ""},
+	  {"SLM-003", NAME_BEHIND, "error: Nodes ", ""},
 	  {"KRN-014", NAME_BEHIND, "nfs: server ", ""},
 	  {"KRN-014", NAME_OF_SERVER, "Connection to ", ""},
 	  {"KRN-014", NAME_OF_SERVER, "ptlrpc_expire_one_request", ""},

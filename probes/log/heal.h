@@ -23,6 +23,7 @@ struct why_stream;
 	X("KRN-003", NAME_BEFORE, "link becomes ready", "")                                        \
 	X("KRN-003", NAME_BEFORE, "ained carrier", "")                                             \
 	X("KRN-003", NAME_BEFORE, "changed to up", "")                                             \
+	X("SLM-003", NAME_BEFORE, "ow responding", "")                                             \
 	X("KRN-014", NAME_BEHIND, "nfs: server ", " OK")                                           \
 	X("KRN-014", NAME_OF_SERVER, "Connection restored to ", "")
 
@@ -37,6 +38,9 @@ void heal_pulled(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_started(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_node(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_answered(struct why *w, struct why_stream *s, const struct log_line *l);
+#define HEAL_SLURMD_ANCHORS "slurmd started on |Started Slurm node daemon|: slurmd version "
+/* slurmd runs: Slurm had what it needs, which says nothing of the drivers. */
+void heal_slurmd(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *l);
 
 /* Of each line the file, the node, the link came later. */

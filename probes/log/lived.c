@@ -38,13 +38,26 @@ static bool is_of_another(const struct why *w, const struct cause *c)
 	return false;
 }
 
+/* The driver stopped a program, once, and what the log is of made its steps and came to its end
+ * behind that. */
+static bool is_program_of_old(const struct why *w, const struct cause *c)
+{
+	const struct record *r = c->record;
+	const struct log_progress *p = &w->progress.v[r->last_file];
+
+	return streq(c->sig->id, "XID-013") && r->count == 1 && !p->ending.is_failed &&
+	       p->steps - r->last_progress >= WENT_ON &&
+	       (p->finish > r->last_line || p->ending.well > r->last_line);
+}
+
 void lived(const struct why *w, struct explanation *x)
 {
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];
 		bool is_answered = streq(c->sig->id, "APP-001") && heal_is_whole(c->record);
 
-		if (!c->first || c->is_over || !(is_answered || is_of_another(w, c)))
+		if (!c->first || c->is_over ||
+		    !(is_answered || is_of_another(w, c) || is_program_of_old(w, c)))
 			continue;
 		c->is_over = true;
 		c->because = is_answered ? "the server answered that request so, and went on"

@@ -21,7 +21,7 @@ static bool went_on(const struct why *w, const struct cause *c)
 	    (starts_with(c->sig->id, "KRN-") && !streq(c->sig->id, "KRN-014") &&
 	     !streq(c->sig->id, "KRN-035") && !streq(c->sig->id, "KRN-049")))
 		return false;
-	return w->progress.v[r->last_file].steps - r->last_progress >= WENT_ON;
+	return r->is_up_again || w->progress.v[r->last_file].steps - r->last_progress >= WENT_ON;
 }
 
 static bool is_met(const struct why *w, const char *id)

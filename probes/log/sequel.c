@@ -151,6 +151,8 @@ void sequel_read(struct why_stream *s, const char *text, const char *end, uint64
 			is_more = next_missing(s, &l);
 		else if (q->kind == SEQUEL_NAMES)
 			is_more = asides_name(s, &l);
+		else if (q->kind == SEQUEL_SHOWN)
+			is_more = shown_next(s, &l);
 		else if (is_its_own(q, &l))
 			is_more = end_of_traceback(s, &l);
 		if (!is_more || !--q->left)

@@ -3,8 +3,8 @@
 /*
  * Lines that are known by what they follow, and have no words to scan for: the last one of a
  * Python traceback, whatever its exception is called, and the calls that torch's watchdog lists
- * below "Stack trace of the failed collective", py-spy below a thread, and the ranks that Horovod
- * lists below "Missing ranks:", and the rows of a hosts file.
+ * below "Stack trace of the failed collective", py-spy below a thread, the ranks that Horovod
+ * lists below "Missing ranks:", the rows of a hosts file, and what kubectl shows of an object.
  */
 #include "probes/log/line.h"
 
@@ -17,7 +17,8 @@ struct sequel {
 		SEQUEL_STACK,
 		SEQUEL_SAMPLE,
 		SEQUEL_STALL,
-		SEQUEL_NAMES
+		SEQUEL_NAMES,
+		SEQUEL_SHOWN
 	} kind;
 	unsigned left;	    /* lines that are read at the most */
 	struct log_who who; /* who said what it follows: only its own lines count */

@@ -3,6 +3,7 @@
 #include "probes/log/explain.h"
 
 #include "probes/log/heal.h"
+#include "probes/log/said.h"
 
 enum {
 	REMARK = 45,	/* the most that such a cause may have */
@@ -120,22 +121,68 @@ static bool is_cleared(const struct why *w, const struct cause *c)
 	return trained_on(w, c) ? !is_raised(c) : !is_hard(c) && !is_of_another(c, &p->finisher);
 }
 
+/* slurmctld gave the node up, and what ran there was lost. */
+static bool is_set_down(const struct cause *c)
+{
+	return streq(c->sig->id, "SLM-003") && explain_event(c, "setting DOWN");
+}
+
 static bool is_healed(const struct cause *c)
 {
 	const struct record *r = c->record;
 
-	return is_in_one(c) && !is_hard(c) && ((!r->is_open && !r->open_ranks) || heal_is_whole(r));
+	return is_in_one(c) && !is_set_down(c) && !is_hard(c) &&
+	       ((!r->is_open && !r->open_ranks) || heal_is_whole(r));
 }
 
-/* A name that torch's store could not resolve at first: it asks again until it can. */
+/* A name that torch's store could not resolve at first, or the init container of an operator: they
+ * ask again until they can. */
 static bool is_asked_again(const struct cause *c)
 {
 	if (!streq(c->sig->id, "PT-002") && !streq(c->sig->id, "K8S-028"))
 		return false;
 	for (size_t i = 0; i < c->record->events.n; i++)
-		if (!strstr(c->record->events.v[i].text, "[c10d] The IPv"))
+		if (!strstr(c->record->events.v[i].text, "[c10d] The IPv") &&
+		    !strstr(c->record->events.v[i].text, "nslookup: can't resolve") &&
+		    !strstr(c->record->events.v[i].text, "** server can't find"))
 			return false;
 	return c->first != NULL;
+}
+
+/* A download that met the network's weather: what was wanted came, or nothing was. A node that was
+ * taken away from others. */
+static bool is_nothing(const struct cause *c)
+{
+	static const char *const ids[] = {"K8S-072", "K8S-075", NULL};
+
+	return starts_with(c->sig->id, "HUB-") || explain_is_one_of(c, ids);
+}
+
+/* A daemon of Slurm that did not answer one call in time. */
+static bool is_passing(const struct cause *c)
+{
+	static const char *const words[] = {"timed out on send/recv", "Zero Bytes were transmitted",
+					    "Communication connection failure",
+					    "Unable to contact slurm", NULL};
+
+	if (!streq(c->sig->id, "SLM-007"))
+		return false;
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (!said_any_anyhow(c->record->events.v[i].text, words))
+			return false;
+	return true;
+}
+
+/* Its end is told: the interruption was no more than that. */
+static bool is_interruption(const struct cause *c)
+{
+	static const char *const ids[] = {"SLM-002", "SLM-004", "SLM-010", NULL};
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->record->events.n; i++)
+		n += strstr(c->record->events.v[i].text, "DUE TO JOB REQUEUE") ||
+		     strstr(c->record->events.v[i].text, "DUE TO PREEMPTION");
+	return explain_is_one_of(c, ids) && n == c->record->events.n;
 }
 
 static const char *restarted(const struct why *w, struct arena *a, const struct cause *c)
@@ -173,6 +220,9 @@ void settle(struct why *w, struct arena *a, struct explanation *x)
 			x->causes.v[i].because = "it was tried again, and that worked";
 		} else if (x->causes.v[i].is_over && is_asked_again(&x->causes.v[i])) {
 			x->causes.v[i].weight = 0;
+		} else if (x->causes.v[i].is_over) {
+			x->causes.v[i].is_healed |=
+				is_nothing(&x->causes.v[i]) || is_passing(&x->causes.v[i]);
 		}
 	for (unsigned f = 0; f < w->progress.n; f++) {
 		bool doubtful = is_doubtful(w, x, f);
@@ -184,6 +234,7 @@ void settle(struct why *w, struct arena *a, struct explanation *x)
 			    c->sig->tier == TIER_HINT || !is_cleared(w, c))
 				continue;
 			c->is_over = c->is_settled = true;
+			c->is_healed = is_interruption(c) || is_nothing(c) || is_passing(c);
 			c->because = restarted(w, a, c);
 		}
 	}

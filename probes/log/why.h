@@ -24,10 +24,12 @@
 #include "probes/log/samples.h"
 #include "probes/log/sequel.h"
 #include "probes/log/setup.h"
+#include "probes/log/shown.h"
 #include "probes/log/summons.h"
 #include "probes/log/tasks.h"
 #include "probes/log/traits.h"
 #include "probes/log/twins.h"
+#include "probes/log/uneven.h"
 #include "probes/log/votes.h"
 #include "probes/log/worlds.h"
 
@@ -92,6 +94,7 @@ struct record {
 	/* whose trying again has not worked yet: ranks, by their last six bits, and others */
 	uint64_t open_ranks;
 	bool is_open;
+	bool is_up_again;   /* the daemon that its lines are of came up after them */
 	bool is_guess;	    /* by the words alone of a line that was pasted */
 	uint64_t back_line; /* where what all of its lines speak of came back; 0: nowhere */
 };
@@ -153,6 +156,8 @@ struct why {
 	struct pings pings;
 	struct asides asides;
 	struct pkeys pkeys;
+	struct shown shown;
+	struct uneven uneven;
 	str_list settings;     /* of transports and algorithms: "NCCL_ALGO=Ring", each once */
 	struct flight *flight; /* the dumps that were read; NULL: none */
 	bool has_dumped;       /* a log says that there are some ... */
@@ -179,6 +184,7 @@ struct why_stream {
 	char frame[FRAME_TEXT]; /* its innermost that is no library's; "": none yet */
 	struct ignored ignored; /* exceptions that Python goes on after */
 	struct sequel sequel;	/* of the line that was looked at last */
+	struct showing showing; /* what kubectl shows there */
 	enum { TEXT_UNKNOWN, TEXT_BYTES, TEXT_WIDE_LE, TEXT_WIDE_BE } width;
 	bool odd; /* between the bytes of a wide character */
 	/* set by who reads a whole text, whose lines may have been broken (rejoin.h): nothing is

@@ -130,6 +130,7 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 	r->last_file = s->file;
 	r->last_line = s->line;
 	r->last_progress = s->w->progress.v[s->file].steps;
+	r->is_up_again = false;
 	/* after a hint too, once: a job that goes on does not hang */
 	if (signatures[sig].tier != TIER_HINT || !s->w->progress_armed)
 		why_watch_progress(s->w);
