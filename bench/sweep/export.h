@@ -26,9 +26,8 @@ typedef LIST(struct plot_run) plot_runs;
 
 /* Of a saved run: nccl-tests' table, or JSON of ours or theirs. */
 int plot_add_file(plot_runs *runs, const char *path, struct arena *a, struct err *e) MUST_CHECK;
-/* Bus bandwidth and latency over size, both axes logarithmic, in one SVG. */
-int plot_svg(const plot_runs *runs, const char *title, struct arena *a, const char *path,
-	     struct err *e) MUST_CHECK;
+/* Bus bandwidth and latency over size, both axes logarithmic, as one SVG. */
+const char *plot_svg(const plot_runs *runs, const char *title, struct arena *a);
 /* The same bandwidths in a few lines of text, each beginning with "# "; a letter for each run. */
 const char *plot_text(const plot_runs *runs, size_t width, struct arena *a);
 

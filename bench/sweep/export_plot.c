@@ -64,8 +64,7 @@ static chart_lines lines_of(const plot_runs *runs, int what, struct arena *a)
 	return all;
 }
 
-int plot_svg(const plot_runs *runs, const char *title, struct arena *a, const char *path,
-	     struct err *e)
+const char *plot_svg(const plot_runs *runs, const char *title, struct arena *a)
 {
 	const struct chart_panel panels[] = {
 		{{"Bus bandwidth", "size", "GB/s", .log = true, .sizes = true},
@@ -73,7 +72,7 @@ int plot_svg(const plot_runs *runs, const char *title, struct arena *a, const ch
 		{{"Time", "size", "time", .log = true, .sizes = true, .durations = true},
 		 lines_of(runs, 2, a)}};
 
-	return chart_picture(title, panels, ARRAY_LEN(panels), a, path, e);
+	return chart_svg(title, panels, ARRAY_LEN(panels), a);
 }
 
 /* --- a terminal ----------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* The files that were asked for: a baseline, nccl-tests' JSON, a picture. */
 #include "bench/sweep/export.h"
 #include "bench/sweep/verdict.h"
+#include "lib/core/file.h"
 #include "lib/core/log.h"
 
 #include <math.h>
@@ -34,6 +35,7 @@ static const char *title_of(const struct story *s)
 static int draw(const struct story *s, const struct verdict_opts *o, struct err *e)
 {
 	plot_runs runs = {0};
+	const char *svg;
 
 	if (!o->plot && !o->plot_here)
 		return 0;
@@ -46,7 +48,10 @@ static int draw(const struct story *s, const struct verdict_opts *o, struct err 
 
 		report_answer(s->r, text, strlen(text));
 	}
-	return o->plot ? plot_svg(&runs, title_of(s), s->a, o->plot, e) : 0;
+	if (!o->plot)
+		return 0;
+	svg = plot_svg(&runs, title_of(s), s->a);
+	return file_replace(o->plot, svg, strlen(svg), &(struct file_replace_opts){0}, e);
 }
 
 /* What a healthy cluster does is not learned from a run that was cut short, or that failed. */

@@ -1,6 +1,7 @@
 #include "bench/train/product.h"
 
 #include "bench/ranks/hosts.h"
+#include "lib/core/file.h"
 #include "lib/core/quote.h"
 #include "lib/core/text.h"
 #include "lib/report/chart.h"
@@ -35,10 +36,12 @@ int product_plot(const cJSON *data, const char *path, struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct chart_panel p = {{"", "step", "loss", .whole = true}, {0}};
+	const char *svg;
 
 	draw(&p.lines, "training", json_get(data, "steps"), "loss", &a);
 	draw(&p.lines, "validation", json_get(data, "epochs"), "validation_loss", &a);
-	return chart_picture(title_of(data, &a), &p, 1, &a, path, e);
+	svg = chart_svg(title_of(data, &a), &p, 1, &a);
+	return file_replace(path, svg, strlen(svg), &(struct file_replace_opts){0}, e);
 }
 
 /* --- the command --------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 #ifndef LIB_REPORT_CHART_H
 #define LIB_REPORT_CHART_H
 /* Lines over two axes, as SVG: within a page, or as a picture of its own. */
-#include "lib/core/err.h"
 #include "lib/core/text.h"
 
 struct chart_point {
@@ -33,9 +32,9 @@ struct chart_panel {
 	struct chart chart;
 	chart_lines lines; /* by the same colours and names in all of them */
 };
-/* One above the other in a picture that stands alone, light or dark as its reader's screen is.
+/* One above the other, a picture that stands alone, light or dark as its reader's screen is.
  * @title may be of several lines. */
-int chart_picture(const char *title, const struct chart_panel *panels, size_t n, struct arena *a,
-		  const char *path, struct err *e) MUST_CHECK;
+const char *chart_svg(const char *title, const struct chart_panel *panels, size_t n,
+		      struct arena *a);
 
 #endif

@@ -38,17 +38,15 @@ static void judge(const saved_list *l)
 static void draw(const saved_list *l, struct arena *a)
 {
 	plot_runs runs = {0};
-	struct text svg;
+	const char *svg;
 
 	for (size_t i = 0; i < l->n && i < 8; i++)
 		*LIST_ADD(a, &runs) = (struct plot_run){"file", l->v[i].run.points};
 	for (size_t width = 0; width < 200; width += 60)
 		if (!*plot_text(&runs, width, a))
 			abort();
-	text_init(&svg, a);
-	lines(&svg, &runs, 1, TOP);
-	lines(&svg, &runs, 2, TOP);
-	if (strstr(svg.s, "nan") || strstr(svg.s, "inf"))
+	svg = plot_svg(&runs, "a\nb", a);
+	if (strstr(svg, "nan") || strstr(svg, "inf"))
 		abort();
 }
 
