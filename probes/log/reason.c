@@ -17,6 +17,7 @@ static void named(struct explanation *x)
 		{"GPU-005", "GPU-068", "so the NVSwitch fabric was not made ready"},
 		{"GPU-006", "GPU-068", "so the NVSwitch fabric was not made ready"},
 		{"GPU-021", "CTR-003", "so nothing in that container finds them"},
+		{"GPU-003", "SLM-077", "so there is no other number in a task"},
 		{"SLM-002", "PT-078", "the job was preempted, and then met its own earlier run"},
 		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
 		{"SLM-051", "SLM-015", "so slurmd takes no job's credential"},
