@@ -18,6 +18,8 @@ static void named(struct explanation *x)
 		{"GPU-006", "GPU-068", "so the NVSwitch fabric was not made ready"},
 		{"GPU-021", "CTR-003", "so nothing in that container finds them"},
 		{"GPU-003", "SLM-077", "so there is no other number in a task"},
+		{"PT-002", "K8S-076", "so its name is not given to the others"},
+		{"K8S-028", "K8S-076", "so its name is not given to the others"},
 		{"SLM-002", "PT-078", "the job was preempted, and then met its own earlier run"},
 		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
 		{"SLM-051", "SLM-015", "so slurmd takes no job's credential"},
@@ -248,6 +250,23 @@ static void partition(const struct why *w, struct arena *a, struct explanation *
 	}
 }
 
+/* Elsewhere than in WSL it is where a distribution's driver has it. */
+static void driver_in_wsl(const struct why *w, struct explanation *x)
+{
+	static const char *const effects[] = {"GPU-021", "GPU-050", "GPU-004", "GPU-035",
+					      "GPU-093"};
+	struct cause *c = w->asides.is_wsl ? explain_find(x, "GPU-152") : NULL;
+
+	for (size_t i = 0; c && i < ARRAY_LEN(effects); i++) {
+		const struct cause *e = explain_find(x, effects[i]);
+
+		if (!e || e->is_over)
+			continue;
+		explain_reason(c, e, MOST, "so CUDA finds no GPU there");
+		return;
+	}
+}
+
 /* A cordon counts where the scheduler says that one kept a pod out. */
 static void cordoned(struct explanation *x)
 {
@@ -266,6 +285,7 @@ void reasons(const struct why *w, struct arena *a, struct explanation *x)
 {
 	partition(w, a, x);
 	cordoned(x);
+	driver_in_wsl(w, x);
 	named(x);
 	containers(x);
 	asked_for_network(x);
