@@ -28,8 +28,8 @@ int hostfile_parse(const char *text, size_t n, const char *path, struct arena *a
 /*
  * What --hosts was given: the word `lab` (WINDSOCK_HOSTS and WINDSOCK_RSH of
  * scripts/lab), a path to a hostfile (contains '/', is a file's here, or is called as
- * files are: `hosts.txt`), a pipe or `-`, stdin, else an expression. Of duplicates the first is kept, whose
- * slots add up, with a note in the log.
+ * files are: `hosts.txt`), a pipe or `-`, stdin, else an expression. Of duplicates the first is
+ * kept, whose slots add up, with a note in the log.
  */
 int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e) MUST_CHECK;
 /* Before it, where somebody else will read the same words: what comes through a pipe ("-": stdin)

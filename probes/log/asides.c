@@ -167,10 +167,10 @@ static void lets_subnet(struct wall *v, const char *from)
 		(void)snprintf(v->subnet, sizeof(v->subnet), "%s", net);
 }
 
-/* "29500/tcp", "29500:29600/tcp", "22,80/tcp": what is a range is meant for all that ranks open. */
+/* "29500", "29500/tcp", "29500:29600/tcp", "22,80/tcp": a range, and what are too many to remember,
+ * may be meant for all that ranks open. */
 static void lets_ports(struct wall *v, const char *p, const char *last)
 {
-	enum { RANGE = 1000 };
 
 	while (p < last && isdigit((unsigned char)*p)) {
 		char *end;
@@ -178,9 +178,9 @@ static void lets_ports(struct wall *v, const char *p, const char *last)
 
 		if (*end == ':' || *end == '-')
 			to = strtoul(end + 1, &end, 10);
-		if (to >= from + RANGE)
+		if (to > from || v->nports == WALL_PORTS)
 			v->is_wide = true;
-		else if (v->nports < WALL_PORTS)
+		else
 			v->ports[v->nports++] = (unsigned)from;
 		p = *end == ',' ? end + 1 : said_next(end);
 	}
@@ -199,7 +199,7 @@ static void ufw_row(struct asides *t, const char *host, const struct log_line *l
 		return;
 	from = said_spaces(from + (starts_with(from, "IN ") ? strlen("IN") : 0));
 	lets_subnet(v, from);
-	if (isdigit((unsigned char)*l->body) && strcspn(l->body, "/ ") == strcspn(l->body, "/"))
+	if (isdigit((unsigned char)*l->body) && !memchr(l->body, '.', strcspn(l->body, " ")))
 		lets_ports(v, l->body, allow);
 	else if (starts_with(l->body, "Anywhere"))
 		v->is_wide = true;
@@ -223,7 +223,7 @@ static void walls(struct asides *t, const char *host, const struct log_line *l)
 					     "icmp-host-prohibited", NULL};
 	const char *allow = strstr(l->text, "  ALLOW");
 
-	if (strstr(l->text, "Status: active"))
+	if (streq(l->body, "Status: active"))
 		(void)wall_of(t, host, WALL_UFW);
 	else if (allow)
 		ufw_row(t, host, l, allow);

@@ -196,17 +196,24 @@ static void wall(const struct asides *t, struct arena *a, struct explanation *x,
 
 	for (unsigned i = 0; c && i < t->nwalls; i++) {
 		const struct wall *l = &t->walls[i];
-		const char *net;
+		const char *net, *said;
 
 		if (l->is_wide || lets(l, v->to.port) ||
 		    (o && *o->host && *l->host && !log_hosts_fit(o->host, l->host)))
 			continue;
+		said = l->kind == WALL_OTHER
+			       ? arena_printf(a, "%s%s%s drops what no rule of it lets in",
+					      names[l->kind], *l->host ? " of " : "", l->host)
+			       : arena_printf(a, "%s%s%s is on, and no rule lets in %s%s",
+					      names[l->kind], *l->host ? " of " : "", l->host,
+					      *v->to.port ? "port " : "the port that a rank chose",
+					      v->to.port);
 		net = subnet(t, a, l, v->to.addr);
 		c->cure = net ? open_up(a, l, net) : NULL;
-		raise(c, v,
-		      arena_printf(a, "%s%s%s is on, and no rule lets port %s in", names[l->kind],
-				   *l->host ? " of " : "", l->host,
-				   *v->to.port ? v->to.port : "that a rank chose"));
+		if (l->kind == WALL_OTHER) /* its rules are not read */
+			explain_suspect(c, FAINT, said);
+		else
+			raise(c, v, said);
 		return;
 	}
 }

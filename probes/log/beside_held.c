@@ -46,6 +46,16 @@ static bool is_of_job(const struct why *w, const struct cause *c, long pid)
 	return false;
 }
 
+/* Some process of the job has told its number, so that others can be told from them: where all
+ * ranks took GPU 0 it is one of them that holds it. */
+static bool knows_job(const struct why *w)
+{
+	for (size_t i = 0; i < w->actors.v.n; i++)
+		if (w->actors.v.v[i].who.pid > 0)
+			return true;
+	return w->exits.n;
+}
+
 /* Of those that torch lists, the one that holds most; false: none is another's. */
 static bool listed(const struct why *w, const struct cause *c, const struct log_event *e,
 		   struct holder *ret)
@@ -109,15 +119,16 @@ static bool is_python(const char *name)
  * which may be a rank. */
 static void look_up(const struct why *w, const struct cause *c, struct holder *h)
 {
+	const long known = h->pid;
+
 	for (size_t i = 0; i < c->record->events.n; i++) {
 		struct holder row;
 
 		if (!read_row(c->record->events.v[i].text, &row))
 			continue;
-		if (h->pid ? row.pid == h->pid
-			   : row.gib > h->gib && !is_python(row.name) &&
-				     !is_of_job(w, c, row.pid) &&
-				     (h->gpu < 0 || row.gpu == h->gpu)) {
+		if (known ? row.pid == known
+			  : row.gib > h->gib && !is_python(row.name) && !is_of_job(w, c, row.pid) &&
+				    (h->gpu < 0 || row.gpu == h->gpu)) {
 			(void)snprintf(h->name, sizeof(h->name), "%s", row.name);
 			h->gib = row.gib;
 			h->pid = row.pid;
@@ -177,7 +188,7 @@ void beside_held(const struct why *w, struct arena *a, struct explanation *x)
 	said = arena_printf(a, "process %ld%s%s%s holds %.1f GiB%s", h.pid, *h.name ? " (" : "",
 			    h.name, *h.name ? ")" : "", h.gib,
 			    h.gpu >= 0 ? arena_printf(a, " of GPU %ld", h.gpu) : "");
-	if (h.own * 1.5 < h.gib || (*h.name && !is_python(h.name)))
+	if ((*h.name && !is_python(h.name)) || (h.own * 1.5 < h.gib && (h.gpu > 0 || knows_job(w))))
 		explain_instead(c, oom, h.e, oom->weight + MORE, said);
 	else
 		explain_suspect(c, FAINT, said);

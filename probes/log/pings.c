@@ -50,7 +50,8 @@ static const char *command_in(const char *text)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *p = strstr(text, names[i]);
 
-		if (p && (p[strlen(names[i])] == '-' || strstr(p, " -s") || strstr(p, " -M")))
+		if (p && (p == text || strchr(" \t;&|'\"(/", p[-1])) &&
+		    (p[strlen(names[i])] == '-' || strstr(p, " -s") || strstr(p, " -M")))
 			return p + strlen(names[i]);
 	}
 	return NULL;

@@ -10,13 +10,15 @@
 
 enum {
 	OF_FRAME = 12,	/* a call that is written over several lines, and its carets */
-	OF_STACK = 200, /* calls of a deep program */
+	OF_STACK = 200, /* calls of a deep program; an object's manifest */
 };
 
 void sequel_begin(struct why_stream *s, enum sequel_kind kind, const struct log_line *l)
 {
 	s->sequel.kind = kind;
-	s->sequel.left = kind == SEQUEL_STACK || kind == SEQUEL_SAMPLE ? OF_STACK : OF_FRAME;
+	s->sequel.left = kind == SEQUEL_STACK || kind == SEQUEL_SAMPLE || kind == SEQUEL_SHOWN
+				 ? OF_STACK
+				 : OF_FRAME;
 	s->sequel.who = l->who;
 }
 

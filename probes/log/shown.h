@@ -17,6 +17,7 @@ struct policy_side {
 	bool is_affected; /* it isolates pods in this direction */
 	bool has_rules;
 	bool lets_all;	/* between pods, whatever the port */
+	bool is_open;	/* the text ends within a rule of which no port was read */
 	char ports[96]; /* "29500/TCP, 8080/TCP"; "": none */
 };
 

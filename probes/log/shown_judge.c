@@ -3,6 +3,7 @@
  * pods' labels. */
 #include "lib/core/text.h"
 #include "probes/log/explain.h"
+#include "probes/log/said.h"
 
 enum {
 	MORE = 5,    /* than what it explains */
@@ -38,10 +39,13 @@ static int above(const struct cause *effect, int least)
 /* Some process of the job is a pod of its name: "app=clip-l", and clip-l-worker-0. */
 static bool is_of_job(const struct why *w, const struct policy *p)
 {
-	const char *value = strchr(p->pods, '=');
+	const char *label = strchr(p->pods, '=');
+	char value[64];
 
-	for (size_t i = 0; value && value[1] && i < w->actors.nhosts; i++)
-		if (strstr(w->actors.hosts[i], value + 1))
+	if (label)
+		said_word(value, sizeof(value), label + 1, ", ");
+	for (size_t i = 0; label && *value && i < w->actors.nhosts; i++)
+		if (strstr(w->actors.hosts[i], value))
 			return true;
 	return !*p->pods;
 }
@@ -261,15 +265,8 @@ static const char *service_fix(const struct why *w, struct arena *a)
 
 void shown_advise(const struct why *w, struct arena *a, struct cause *c)
 {
-	const char *s = streq(c->sig->id, "K8S-069")   ? policy_fix(w, a)
-			: streq(c->sig->id, "K8S-070") ? service_fix(w, a)
-						       : NULL;
-	str_list fix = {0};
-
-	if (!s)
-		return;
-	*LIST_ADD(a, &fix) = s;
-	for (size_t i = 0; i < c->fix.n; i++)
-		*LIST_ADD(a, &fix) = c->fix.v[i];
-	c->fix = fix;
+	if (streq(c->sig->id, "K8S-069"))
+		c->cure = policy_fix(w, a);
+	else if (streq(c->sig->id, "K8S-070"))
+		c->cure = service_fix(w, a);
 }

@@ -30,6 +30,8 @@ static void close_rule(struct showing *v)
 		v->side->lets_all = true;
 	if (v->in_rule && v->side)
 		v->side->has_rules = true;
+	if (v->side)
+		v->side->is_open = false;
 	v->in_rule = v->has_ports = v->has_pods = v->has_peers = false;
 }
 
@@ -40,6 +42,10 @@ static void add_port(struct showing *v, const char *port)
 	char said[24];
 
 	v->has_ports = true;
+	if (d) {
+		d->is_open = false;
+		d->has_rules = true;
+	}
 	said_word(said, sizeof(said), port + strspn(port, "\"'"), " ,\"'\r\n");
 	if (d && *said && !strstr(d->ports, said))
 		(void)snprintf(d->ports + n, sizeof(d->ports) - n, "%s%s", n ? ", " : "", said);
@@ -104,6 +110,8 @@ static void begin_rule(struct showing *v, int at)
 	close_rule(v);
 	v->rule_at = at;
 	v->in_rule = true;
+	if (v->side)
+		v->side->is_open = true;
 }
 
 static void next_of_rule(struct showing *v, const struct log_line *l, int at)
@@ -140,6 +148,7 @@ static bool next_key(struct showing *v, struct policy *p, const struct log_line 
 	if (!v->side && (in || out)) {
 		v->side = in ? &p->in : &p->out;
 		v->side->is_affected = true;
+		v->side->lets_all |= strstr(l->text, "[{}]") != NULL;
 		v->side_at = at;
 		v->rule_at = NOWHERE;
 		return true;
@@ -173,7 +182,9 @@ bool shown_next_of_manifest(struct why_stream *s, const struct log_line *l)
 	return true;
 }
 
-bool policy_is_narrow(const struct policy *p)
+static bool is_narrow(const struct policy_side *d)
 {
-	return (p->in.is_affected && !p->in.lets_all) || (p->out.is_affected && !p->out.lets_all);
+	return d->is_affected && !d->lets_all && !d->is_open;
 }
+
+bool policy_is_narrow(const struct policy *p) { return is_narrow(&p->in) || is_narrow(&p->out); }

@@ -35,7 +35,11 @@ static bool number_of(const struct log_line *l, enum kind kind, long *ret)
 /* The host of "user@host:~$ COMMAND --rank ..."; "": no such prompt. */
 static void prompt_host(const struct log_line *l, char *ret, size_t size)
 {
-	shell_host(l->text, strstr(l->text, "--"), ret, size);
+	const char *option = strstr(l->text, "--");
+
+	*ret = '\0';
+	if (option)
+		shell_host(l->text, option, ret, size);
 }
 
 /* The label of "main-node: ...", which has no number as most hosts' names have; "": none. */

@@ -8,6 +8,8 @@
 
 enum {
 	OF_STEPS, /* "step 40/1198": all of an epoch's */
+	OF_BATCHES,
+	OF_ITERATIONS,
 	OF_PARTS, /* "1198 batches", "161 shards" */
 	MOST = 100000000,
 	MORE = 5 /* than what it explains */
@@ -36,17 +38,18 @@ static long number_before(const char *text, const char *word)
 	return p == word || (p > text && !strchr(" =:(", p[-1])) ? 0 : strtol(p, NULL, 10);
 }
 
-static long steps_of(const char *text)
+/* Of training, and of validation, which one rank may do alone, programs say different words. */
+static long all_of(const char *text, const char *word)
 {
-	static const char *const words[] = {" step ", " batch ", " iter ", "[step ", "[batch "};
-	long n = 0;
+	const char *p = said_anyhow(text, word);
 
-	for (size_t i = 0; !n && i < ARRAY_LEN(words); i++) {
-		const char *p = said_anyhow(text, words[i]);
+	if (!p) {
+		char first[16];
 
-		n = p ? of_all(said_spaces(p + strlen(words[i]))) : 0;
+		(void)snprintf(first, sizeof(first), "[%s", word + 1);
+		p = said_anyhow(text, first);
 	}
-	return n;
+	return p ? of_all(said_spaces(p + strlen(word))) : 0;
 }
 
 static long parts_of(const char *text)
@@ -76,20 +79,25 @@ static int rank_of(const struct log_line *l)
 void uneven_hear(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
 	int rank = rank_of(l);
-	const long n[UNEVEN_KINDS] = {steps_of(l->body), parts_of(l->body)};
+	const long n[UNEVEN_KINDS] = {all_of(l->body, " step "), all_of(l->body, " batch "),
+				      all_of(l->body, " iter "), parts_of(l->body)};
 
-	for (size_t k = 0; k < UNEVEN_KINDS && rank >= 0 && rank < UNEVEN_RANKS; k++)
+	for (size_t k = 0; k < UNEVEN_KINDS && rank >= 0 && rank < UNEVEN_RANKS; k++) {
+		uint32_t *all = &w->uneven.all[k][rank];
+
 		if (n[k] > 0 && n[k] < MOST)
-			w->uneven.all[k][rank] = (uint32_t)n[k];
+			*all = !*all || *all == (uint32_t)n[k] ? (uint32_t)n[k] : UNEVEN_VARIES;
+	}
 }
 
 /* Who has the least of a kind, and one that has more; NULL: all are alike. */
 static const char *differ(const struct uneven *u, size_t kind, struct arena *a)
 {
+	static const char *const things[] = {"steps", "batches", "iterations", "of them"};
 	int least = -1, most = -1;
 
 	for (int r = 0; r < UNEVEN_RANKS; r++) {
-		if (!u->all[kind][r])
+		if (!u->all[kind][r] || u->all[kind][r] == UNEVEN_VARIES)
 			continue;
 		least = least < 0 || u->all[kind][r] < u->all[kind][least] ? r : least;
 		most = most < 0 || u->all[kind][r] > u->all[kind][most] ? r : most;
@@ -97,7 +105,7 @@ static const char *differ(const struct uneven *u, size_t kind, struct arena *a)
 	if (least < 0 || u->all[kind][least] == u->all[kind][most])
 		return NULL;
 	return arena_printf(a, "rank %d has %u %s, and rank %d has %u", least, u->all[kind][least],
-			    kind == OF_STEPS ? "steps" : "of them", most, u->all[kind][most]);
+			    things[kind], most, u->all[kind][most]);
 }
 
 void uneven(struct why *w, struct arena *a, struct explanation *x)
@@ -105,10 +113,11 @@ void uneven(struct why *w, struct arena *a, struct explanation *x)
 	static const char *const effects[] = {"PT-014",	 "PT-123",  "PT-112", "PT-006",
 					      "CON-024", "CON-010", NULL};
 	struct cause *c = explain_find(x, "PT-222");
-	const char *said = differ(&w->uneven, OF_STEPS, a);
 	const struct cause *e = NULL;
+	const char *said = NULL;
 
-	said = said ? said : differ(&w->uneven, OF_PARTS, a);
+	for (size_t k = 0; !said && k < UNEVEN_KINDS; k++)
+		said = differ(&w->uneven, k, a);
 	for (size_t i = 0; effects[i]; i++) {
 		const struct cause *o = explain_find(x, effects[i]);
 

@@ -3,14 +3,15 @@
 /*
  * How much each rank has to do, where ranks say it: "step 40/1198", "1198 batches", "161 shards".
  * Ranks of one job that have different numbers of batches part at the end of an epoch. Of the first
- * UNEVEN_RANKS ranks, each of a kind that was said last.
+ * UNEVEN_RANKS ranks, by what is counted. Who says two numbers of a kind (training, and then
+ * validation) is left out.
  */
 #include "probes/log/line.h"
 
-enum { UNEVEN_RANKS = 256, UNEVEN_KINDS = 2 };
+enum { UNEVEN_RANKS = 256, UNEVEN_KINDS = 4, UNEVEN_VARIES = UINT32_MAX };
 
 struct uneven {
-	uint32_t all[UNEVEN_KINDS][UNEVEN_RANKS]; /* 0: not said */
+	uint32_t all[UNEVEN_KINDS][UNEVEN_RANKS]; /* 0: not said; UNEVEN_VARIES */
 };
 
 struct why;

@@ -261,13 +261,13 @@ static const char *refused_text(struct arena *a, const struct log_event *by_rout
 
 static const char *mtu_cure(const struct why *w, struct arena *a, long takes)
 {
-	const char *iface = iface_of(w, takes);
+	const char *iface = iface_of(w, takes), *word = iface ? explain_word(a, iface) : NULL;
 
 	return arena_printf(
 		a,
 		"sudo ip link set %s mtu %ld   # on every host; or jumbo frames (9216) on "
 		"every switch port between them",
-		iface ? iface : "DEV", takes);
+		word ? word : "DEV", takes);
 }
 
 /* Every rank came, what is small passed, and what is large does not arrive. */

@@ -76,6 +76,15 @@ static bool has_more_tasks(const char *text)
 	return nodes > 0 && tasks > nodes;
 }
 
+/* What starts a process for each GPU itself. */
+static bool has_launcher(const char *text)
+{
+	static const char *const names[] = {"torchrun", "torch.distributed", "accelerate launch",
+					    "deepspeed ", NULL};
+
+	return said_any(text, strlen(text), names);
+}
+
 /* Of what the script asks for, the line by which several tasks are on a node, and one starts a
  * launcher; NULL: there is none. */
 static const struct log_event *tasks_asked(const struct cause *c)
@@ -86,7 +95,7 @@ static const struct log_event *tasks_asked(const struct cause *c)
 		const struct log_event *e = &c->record->events.v[i];
 		const char *srun = strstr(e->text, "srun ");
 
-		if (srun && tasks_per_node(srun) != 1)
+		if (srun && has_launcher(srun) && tasks_per_node(srun) != 1)
 			starts = e;
 		if (tasks_per_node(e->text) > 1 || (srun && has_more_tasks(srun)))
 			asks = e;
