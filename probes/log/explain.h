@@ -50,6 +50,9 @@ void explain(struct why *w, struct arena *a, struct explanation *ret);
 
 /* --- between explain.c and those who judge: kin.c, correlate.c, outlive.c ... ---------- */
 struct cause *explain_find(struct explanation *x, const char *id);
+/* The surest of these (the first of equals) that the job did not outlive, from @least on; NULL:
+ * there is none. */
+struct cause *explain_surest(struct explanation *x, const char *const *ids, int least);
 /* Is it one of these, up to a NULL? */
 bool explain_is_one_of(const struct cause *c, const char *const *ids);
 /* The first line of the cause that has @words; NULL: none, or the job outlived it. */

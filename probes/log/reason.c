@@ -3,6 +3,19 @@
 
 enum { MORE = 5, /* than what it explains */ MOST = 98 };
 
+struct cause *explain_surest(struct explanation *x, const char *const *ids, int least)
+{
+	struct cause *best = NULL;
+
+	for (size_t i = 0; ids[i]; i++) {
+		struct cause *c = explain_find(x, ids[i]);
+
+		if (c && !c->is_over && c->weight >= least && (!best || c->weight > best->weight))
+			best = c;
+	}
+	return best;
+}
+
 static void named(struct explanation *x)
 {
 	static const struct {

@@ -109,16 +109,9 @@ static const struct twin *second(const struct twins *t, enum kind kind, long nod
 static const struct cause *apart(struct explanation *x)
 {
 	static const char *const ids[] = {"PT-004", "PT-013", "PT-012", "PT-022",
-					  "PT-023", "PT-030", "PT-005"};
-	const struct cause *most = NULL;
+					  "PT-023", "PT-030", "PT-005", NULL};
 
-	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-		const struct cause *c = explain_find(x, ids[i]);
-
-		if (c && !c->is_over && (!most || c->weight > most->weight))
-			most = c;
-	}
-	return most;
+	return explain_surest(x, ids, 0);
 }
 
 /* Two of one communicator that count different ranks. */

@@ -113,17 +113,11 @@ void uneven(struct why *w, struct arena *a, struct explanation *x)
 	static const char *const effects[] = {"PT-014",	 "PT-123",  "PT-112", "PT-006",
 					      "CON-024", "CON-010", NULL};
 	struct cause *c = explain_find(x, "PT-222");
-	const struct cause *e = NULL;
+	const struct cause *e = explain_surest(x, effects, 0);
 	const char *said = NULL;
 
 	for (size_t k = 0; !said && k < UNEVEN_KINDS; k++)
 		said = differ(&w->uneven, k, a);
-	for (size_t i = 0; effects[i]; i++) {
-		const struct cause *o = explain_find(x, effects[i]);
-
-		if (o && !o->is_over && (!e || o->weight > e->weight))
-			e = o;
-	}
 	if (c)
 		c->weight = 0;
 	if (!c || !e || !said)

@@ -15,21 +15,6 @@ static int above(const struct cause *effect)
 	return effect->weight + MORE < MOST ? effect->weight + MORE : MOST;
 }
 
-/* The surest of these that the job did not outlive. */
-static struct cause *effect_of(struct explanation *x, const char *const *ids)
-{
-	struct cause *best = NULL;
-
-	for (size_t i = 0; ids[i]; i++) {
-		struct cause *c = explain_find(x, ids[i]);
-
-		if (c && !c->is_over && c->weight >= CONFIDENT &&
-		    (!best || c->weight > best->weight))
-			best = c;
-	}
-	return best;
-}
-
 /* --- settings of NCCL -------------------------------------------------------------------- */
 
 static const char *host_of(const struct why *w, unsigned actor)
@@ -98,7 +83,7 @@ static void settings(struct why *w, struct arena *a, struct explanation *x,
 		     const char *const *names, const char *const *effects, bool may_lack)
 {
 	const char *name, *said = differing(w, a, names, may_lack, &name);
-	const struct cause *effect = said ? effect_of(x, effects) : NULL;
+	const struct cause *effect = said ? explain_surest(x, effects, CONFIDENT) : NULL;
 	struct cause *c = explain_find(x, "NET-016");
 
 	if (!effect || !c || c->is_over || above(effect) <= c->weight ||
@@ -148,7 +133,7 @@ static void programs(struct why *w, struct arena *a, struct explanation *x)
 
 	for (size_t i = 0; i < w->traits.n; i++) {
 		const struct trait *v = &w->traits.v[i];
-		struct cause *c = effect_of(x, effects);
+		struct cause *c = explain_surest(x, effects, CONFIDENT);
 		const char *said;
 
 		if (!*v->value[1].text || starts_with(v->name, "MTU "))
@@ -249,7 +234,7 @@ static const struct cause *lost_in(const struct why *w, struct explanation *x)
 	static const char *const effects[] = {"PT-112",	 "PT-006",  "IB-001", "CON-024", "CON-004",
 					      "CON-045", "CON-010", "PT-023", NULL};
 
-	return w->pings.n ? effect_of(x, effects) : NULL;
+	return w->pings.n ? explain_surest(x, effects, CONFIDENT) : NULL;
 }
 
 /* A router refused a large packet, or ping itself: an end knows of a smaller MTU on the way. */
@@ -277,7 +262,7 @@ static void packets(struct why *w, struct arena *a, struct explanation *x)
 	enum { HUNG = 60 /* somebody ended it by hand, and tried pings */ };
 	struct cause *c = explain_find(x, "IF-029");
 	const struct ping *small = pings_of_small(&w->pings);
-	const struct cause *effect = small ? lost_in(w, x) : effect_of(x, effects);
+	const struct cause *effect = small ? lost_in(w, x) : explain_surest(x, effects, CONFIDENT);
 	const struct log_event *ping = explain_event(c, "Frag needed and DF set");
 	const char *iface = NULL, *said = mtu_text(w, a, &iface);
 	long takes = path_takes(w, small);

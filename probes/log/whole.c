@@ -106,20 +106,14 @@ static const struct log_event *tasks_asked(const struct cause *c)
 /* Each of several tasks on a node starts a launcher. */
 static void each_task(struct arena *a, struct explanation *x)
 {
-	static const char *const effects[] = {"PT-001", "PT-108", "GPU-001", "PT-005",
-					      "PT-012", "PT-022", "CON-014", "PT-004"};
+	static const char *const effects[] = {"PT-001", "PT-108",  "GPU-001", "PT-005", "PT-012",
+					      "PT-022", "CON-014", "PT-004",  NULL};
 	struct cause *c = explain_find(x, "PT-231");
-	const struct cause *e = NULL;
+	const struct cause *e = explain_surest(x, effects, ALONE);
 
 	if (!c)
 		return;
 	c->weight = 0;
-	for (size_t i = 0; i < ARRAY_LEN(effects); i++) {
-		const struct cause *o = explain_find(x, effects[i]);
-
-		if (o && !o->is_over && o->weight >= ALONE && (!e || o->weight > e->weight))
-			e = o;
-	}
 	if (!tasks_asked(c) || !e)
 		return;
 	c->first = tasks_asked(c);
