@@ -133,15 +133,16 @@ formatter() { # NAME VERSION
     for name in banned fixes layers links readme style; do stub "scripts/check-$name" house; done
     stub scripts/check-newcomer tier
     stub scripts/check-what-is-new-next-year tier
-    stub tests/diff/diff-a diff
+    for name in a nccl torchenv train walls; do stub "tests/diff/diff-$name" diff; done
     for name in a rdzv_faults; do stub "o/unit/t_$name" unit; done
-    env -u JOBS -u SUITE_LIMIT -u WINDSOCK_CI O="$PWD/o" MAKE=true RAN="$PWD/ran" PATH="$PWD/bin:$PATH" scripts/check >out ||
+    env -u JOBS -u SUITE_LIMIT -u WINDSOCK_CI ENOUGH=9999 O="$PWD/o" MAKE=true RAN="$PWD/ran" PATH="$PWD/bin:$PATH" scripts/check >out ||
         { cat out; false; }
     diff <(sort all) <(grep bats ran | sort)
+    [ "$(grep -cx diff ran)" = 5 ]
     [ "$(tail -n 1 ran)" = tests/lab/windsock_full.bats ]
     [ "$(grep -v bats ran | sort -u | paste -sd,)" = "diff,fuzz ,fuzz --build,house,unit" ]
     [ "$(grep fuzz ran | head -n 1)" = "fuzz --build" ]
-    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 14)) passed, 0 failed" ]] # two builds, and the tree, are no stubs
+    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 18)) passed, 0 failed" ]] # two builds, and the tree, are no stubs
 }
 
 @test "suites: what one leaves in its TMPDIR, or running, is a failure, and is taken away" {
@@ -221,4 +222,27 @@ formatter() { # NAME VERSION
     grep -Eq '^--- units: about [0-9]+ minutes' <<<"$output"
     grep -Eq '^--- commands: about [0-9]+ minutes' <<<"$output"
     [ "${lines[-1]}" = "4 passed, 0 failed" ] # built, and a defect was seen
+}
+
+# shellcheck disable=SC2016
+@test "suites: the dear ones: a quarter in the commit's own order, all while there is time, and who was left is named" {
+    dear() { # SEED ENOUGH: the names that began
+        run --separate-stderr env JOBS=1 SEED="$1" ENOUGH="$2" bash -euo pipefail -c '
+            . "$ROOT/scripts/check.d/suites"
+            suites_begin "$PWD/logs"
+            one() { suite "$1" sh -c "echo ok 1"; }
+            suites_dear one a b c d e f g
+            suites_end'
+        [ "$status" -eq 0 ]
+        began=$(sed -nE 's/^ok +([a-g]) .*/\1/p' <<<"$output" | paste -sd ' ')
+    }
+    dear 5 99
+    [ "$began" = "f g a b c d e" ]
+    [[ $output != *left* ]]
+    dear 5 0
+    [ "$began" = "f g" ]
+    [[ $output == *"left to other commits, after 0 s (ENOUGH=99999 takes all): a b c d e"$'\n'* ]]
+    [ "${lines[-1]}" = "2 passed, 0 failed" ]
+    dear 1234562 0
+    [ "$began" = "a b" ]
 }
