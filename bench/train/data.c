@@ -245,12 +245,12 @@ static int count(struct data *d, const char *spec, size_t samples, size_t valida
 		for (int i = 0; i < d->nchunks[part]; i++)
 			d->n[part] += d->chunks[part][i].n;
 	if (samples > d->n[DATA_TRAIN]) {
-		err_set(e, ERR_SYS, "--samples: %s has %zu samples, not %zu", spec,
+		err_set(e, ERR_USAGE, "--samples: %s has %zu samples, not %zu", spec,
 			d->n[DATA_TRAIN], samples);
 		return err_hint(e, "--samples %zu, or all of them without it", d->n[DATA_TRAIN]);
 	}
 	if (validation > d->n[DATA_VALIDATION]) {
-		err_set(e, ERR_SYS, "--validation: %s has %zu samples for that, not %zu", spec,
+		err_set(e, ERR_USAGE, "--validation: %s has %zu samples for that, not %zu", spec,
 			d->n[DATA_VALIDATION], validation);
 		return err_hint(e, "--validation %zu is all of them", d->n[DATA_VALIDATION]);
 	}

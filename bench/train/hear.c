@@ -73,6 +73,8 @@ void hear_tell_ranks(struct rdzv *z)
 	relay_send(&voice, event);
 }
 
+void hear_tell_error(const struct err *e) { relay_send(&voice, relay_error("error", e)); }
+
 /* "rank 0 (a, 10.0.0.1) died"; but "rank 0 (a, 10.0.0.1): no memory" it says itself. */
 static bool is_first_gone(const char *sentence)
 {
@@ -138,6 +140,11 @@ static void on_event(const cJSON *event, void *arg)
 	}
 	if (streq(json_get_str(event, "ev"), "ending")) {
 		__atomic_add_fetch(&h->ending, 1, __ATOMIC_RELEASE);
+		return;
+	}
+	if (streq(json_get_str(event, "ev"), "error")) {
+		relay_error_take(event, &h->error);
+		__atomic_store_n(&h->over, 1, __ATOMIC_RELEASE);
 		return;
 	}
 	if (streq(json_get_str(event, "ev"), "lost")) {

@@ -2,7 +2,7 @@
 #define BENCH_TRAIN_HEAR_H
 /*
  * What ranks say while our launcher runs, or an mpirun of ours: rank 0's stdout is
- * events of progress (bench/ranks/relay.h) and then its report as a JSON document;
+ * events of progress (bench/ranks/relay.h) and then its report as a JSON document, or an error;
  * a rank that saw rank 0 being lost says that; stderr of all is passed on, and so is
  * what libraries print. A thread listens, because the launcher's loop has this one.
  */
@@ -23,6 +23,7 @@ struct hear {
 	struct arena a;
 	str_list hosts, names; /* of the ranks, once they have met: "rank 1 (b, 10.0.0.2)" */
 	char last[160];	       /* the latest progress, as a person reads it; "" none */
+	struct err error;      /* rank 0's, which writes no report then */
 	char lost[256];	       /* what became of rank 0, by another one; "" nothing */
 	int died;	       /* behind mpirun: the rank that died first; -1: none */
 	char cause[64];	       /* of that */
@@ -43,6 +44,8 @@ int hear_fd(void);						 /* of that; -1: nobody hears us */
 void hear_tell(const char *what, uint64_t done, uint64_t total); /* in rank 0 */
 /* In rank 0, when all have met. */
 void hear_tell_ranks(struct rdzv *z);
+/* Likewise, instead of a report: what was typed is wrong, and no rank before it could know. */
+void hear_tell_error(const struct err *e);
 /* In another one: that rank 0 is gone, if @sentence says so. */
 void hear_tell_lost(const char *sentence);
 

@@ -57,7 +57,7 @@ static int open_data(struct job *j, struct err *e)
 	if (data_open(&j->data, o->data_spec, o->seed + is_other, o->asked, o->asked_validation, e))
 		return -1;
 	if (j->data.n[DATA_TRAIN] < (size_t)o->np)
-		return err_set(e, ERR_SYS, "%zu samples are too few for %d ranks",
+		return err_set(e, ERR_USAGE, "--data: %zu samples are too few for %d ranks",
 			       j->data.n[DATA_TRAIN], o->np);
 	return 0;
 }
@@ -106,17 +106,27 @@ static const char *on_all_hosts(const struct job *j)
 	return say_world(j->carrier.comm, report_arena(j->r)).hosts > 1 ? "on all hosts: " : "";
 }
 
+/* The first says so; who typed what no rank can do is told by each. */
+static int cannot_read(struct job *j, const struct err *why, struct err *e)
+{
+	if (rdzv_rank(j->w->rdzv) && why->kind != ERR_USAGE)
+		return 0;
+	j->carrier.all_know = true;
+	(void)err_set(e, why->kind, "%s%.480s", on_all_hosts(j), why->msg);
+	return err_hint_of(e, why);
+}
+
 static int run_rank(struct job *j, struct err *e)
 {
 	bool is_first = !rdzv_rank(j->w->rdzv);
 	struct carrier_want want = {.backend = j->o->backend,
 				    .deadline_ns = j->o->deadline_ns,
 				    .deadline_given = j->o->deadline_given};
-	struct err sick = {0};
+	struct trouble with_data = {0};
 	struct comm *comm;
 
-	if (open_data(j, &sick))
-		j->o->trouble = &sick;
+	if (open_data(j, &with_data.why))
+		j->o->trouble = &with_data;
 	fault_process(&j->o->fault, rdzv_rank(j->w->rdzv), FAULT_STEP(FAULT_AT_JOIN));
 	if (wait_for_data(j, e) || agree(j, e))
 		return -1;
@@ -129,13 +139,8 @@ static int run_rank(struct job *j, struct err *e)
 	j->o->gpu_dev = j->carrier.gpu_dev;
 	j->o->rdzv = j->w->rdzv;
 	fault_process(&j->o->fault, comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
-	if (!train_rank(j->o, comm, is_first ? &j->result : NULL, e)) {
-		if (!is_first || !sick.kind || j->result.odd.rank >= 0)
-			return 0;
-		j->carrier.all_know = true;
-		(void)err_set(e, sick.kind, "%s%.480s", on_all_hosts(j), sick.msg);
-		return err_hint_of(e, &sick);
-	}
+	if (!train_rank(j->o, comm, is_first ? &j->result : NULL, e))
+		return with_data.is_common ? cannot_read(j, &with_data.why, e) : 0;
 	j->culprit = comm_culprit(comm, NULL);
 	return -1;
 }

@@ -371,8 +371,12 @@ int train_launch(struct launch_opts *o, const char *backend, const char *command
 	hear_stop(&h);
 	if (!result && *h.lost)
 		l.failure = h.lost;
-	if (!result)
+	if (!result && h.error.kind) {
+		*e = h.error;
+		result = -1;
+	} else if (!result) {
 		result = conclude(r, o, &l, command, &h, e);
+	}
 	hear_done(&h);
 	return result;
 }

@@ -113,12 +113,12 @@ static int train(struct member *m, struct err *e)
 
 /* --- and away ------------------------------------------------------------------------------ */
 
-/* What all ranks come to know together, rank 0 says; of a Ctrl-C only on a terminal of them all. */
+/* What all ranks come to know together, rank 0 says, where they have one terminal. */
 static bool is_common(const struct member *m, const struct err *e)
 {
 	bool interrupted = interrupt_pending() || rdzv_why(m->w.rdzv) == RDZV_INTERRUPTED;
 
-	return e->kind == ERR_ABSENT || e->kind == ERR_USAGE || (interrupted && !stands_alone(m));
+	return (e->kind == ERR_ABSENT || e->kind == ERR_USAGE || interrupted) && !stands_alone(m);
 }
 
 static void leave(struct member *m, int result, const struct err *e)
@@ -135,6 +135,8 @@ static void leave(struct member *m, int result, const struct err *e)
 		(void)reason_check(m->a, m->lost, &told);
 		log_say("%s", told);
 	}
+	if (!m->rank && result && e->kind == ERR_USAGE)
+		hear_tell_error(e); /* no report has it */
 	if (hush)
 		relay_hush();
 }

@@ -39,9 +39,9 @@ static struct train_pass own_pass(const struct rank *r)
 	p.seed = o->seed + fault_is(&o->fault, FAULT_SEED, r->comm->rank);
 	options_take(o, p.options);
 	if (o->trouble) {
-		const char *remedy = err_fix(o->trouble, &a) ?: "";
+		const char *remedy = err_fix(&o->trouble->why, &a) ?: "";
 
-		(void)snprintf(p.trouble, sizeof(p.trouble), "%.255s", o->trouble->msg);
+		(void)snprintf(p.trouble, sizeof(p.trouble), "%.255s", o->trouble->why.msg);
 		if (strlen(remedy) < sizeof(p.remedy)) /* half of a line does something else */
 			(void)snprintf(p.remedy, sizeof(p.remedy), "%s", remedy);
 		return p;
@@ -96,15 +96,8 @@ static void note_odd(struct rank *r, const struct odd *odd, const struct train_p
 						       : odd_data(r, a, b);
 }
 
-/* Where none can read its data that is no rank's fault: nothing is noted then. */
 static void note(struct rank *r, const struct odd *odd, const struct train_pass *all)
 {
-	int troubled = 0;
-
-	while (troubled < r->comm->size && *all[troubled].trouble)
-		troubled++;
-	if (troubled == r->comm->size)
-		return;
 	if (*all[odd->rank].trouble)
 		note_trouble(r, odd->rank, &all[odd->rank]);
 	else
@@ -177,6 +170,16 @@ static struct odd find_odd(const struct rank *r, const void *all, size_t each)
 	return odd_find(all, each, (int)n, h.of);
 }
 
+/* None can read its data, which is no rank's fault: nothing is noted then. */
+static bool are_all_troubled(const struct train_pass *all, int n)
+{
+	int i = 0;
+
+	while (i < n && *all[i].trouble)
+		i++;
+	return i == n;
+}
+
 static struct odd first_troubled(const struct train_pass *all, int n)
 {
 	int i = 0;
@@ -200,6 +203,10 @@ int rank_compare(struct rank *r, int *ret_odd)
 	if (odd.rank < 0)
 		odd = find_odd(r, all, sizeof(*all));
 	*ret_odd = odd.rank;
+	if (are_all_troubled(all, r->comm->size)) {
+		r->o->trouble->is_common = true;
+		return 0;
+	}
 	if (r->result && odd.rank >= 0)
 		note(r, &odd, all);
 	return odd.rank >= 0 && !*all[odd.rank].trouble ? tell_paths(r, &odd, all) : 0;

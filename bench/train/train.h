@@ -21,6 +21,11 @@ struct where;
 
 extern const char *const train_patterns[]; /* --pattern's words, by is_sharded; NULL-terminated */
 
+struct trouble {
+	struct err why;
+	bool is_common; /* found by train_rank(): every rank has some, so it is no rank's fault */
+};
+
 #define TRAIN_MOMENTUM 0.9 /* unasked */
 #define TRAIN_DECAY 1e-4
 struct train_opts {
@@ -45,7 +50,7 @@ struct train_opts {
 	struct rdzv *rdzv;	      /* of train_rank(): where the ranks have met */
 	/* to rank 0's person, of what is no step; NULL: nobody looks */
 	void (*tell)(const char *what, uint64_t done, uint64_t total);
-	const struct err *trouble;  /* with its data, which could not be opened; NULL */
+	struct trouble *trouble;    /* with its data, which could not be opened; NULL */
 	bool drop_last, is_sharded; /* --pattern fsdp */
 	bool emits;		    /* a line for the job that comes next is asked for */
 	const char *const *argv;    /* as it was typed, to be typed again; NULL */

@@ -34,7 +34,7 @@ smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
     smoke --data "stl10:$SETS/stl10" --epochs 1 --samples 100 --validation 10 --json
     jq -e '.data.model | .samples == 100 and .validation == 10' <<<"$output"
     smoke --data "stl10:$SETS/stl10" --samples 161
-    [ "$status" -eq 3 ]
+    [ "$status" -eq 2 ]
     [[ $stderr == *"--samples: stl10:"*" has 160 samples, not 161"*"--samples 160, or all of them without it"* ]]
 }
 
@@ -48,10 +48,12 @@ smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
 
 @test "more than there is, and a ~ that no shell expands" {
     smoke --data "mnist:$SETS/mnist" --samples 641 --np 1
-    [ "$status" -eq 3 ]
-    [[ $output$stderr == *"has 640 samples, not 641"* ]]
+    [ "$status" -eq 2 ]
+    [[ -z $output && $stderr == *"has 640 samples, not 641; --samples 640, or all of them without it" ]]
+    smoke --data "mnist:$SETS/mnist" --samples 641 --json # of ranks that our launcher starts
+    [[ $status == 2 && -z $output && $stderr == *"has 640 samples, not 641; --samples 640"* ]]
     smoke --data "mnist:$SETS/mnist" --validation 101
-    [ "$status" -eq 3 ]
+    [ "$status" -eq 2 ]
     [[ $output$stderr == *"--validation: mnist:"*" has 100 samples for that, not 101"*"--validation 100 is all of them"* ]]
     smoke --data 'mnist:~/no-such-set'
     [ "$status" -ne 0 ]
@@ -162,6 +164,16 @@ broken() { # KIND FILE SAYS
     grep -A2 '^fail  rank.alive .* killed by signal 7 (SIGBUS)' "$BATS_TEST_TMPDIR/out" >"$BATS_TEST_TMPDIR/said"
     grep -F ' - a file became shorter' "$BATS_TEST_TMPDIR/said"
     grep -F -e "-> dmesg -T | grep -iE 'i/o error|nfs|memory failure'" "$BATS_TEST_TMPDIR/said"
+}
+
+@test "more than there is, by ranks that were started one by one: each says so" {
+    SHORT=(--data "mnist:$SETS/mnist" --samples 641)
+    ranks '' ''
+    [[ ${ENDED[*]} == '2 2' ]]
+    for r in 0 1; do
+        [ ! -s "$BATS_TEST_TMPDIR/$r" ]
+        grep 'ddpsmoke: --samples: mnist:.* has 640 samples, not 641; --samples 640' "$BATS_TEST_TMPDIR/$r.err"
+    done
 }
 
 @test "a rank whose files are others, or broken: who, and which file" {
