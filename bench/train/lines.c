@@ -110,7 +110,7 @@ const char *lines_there(const struct lines *l, int rank, const char *options)
 	enum { EXCHANGING = 2 };
 	int np = ranks_there(l, rank);
 
-	if (l->w->hosts <= 1)
+	if (l->w->hosts <= 1 || (np < EXCHANGING && l->w->peers[rank].gpu))
 		return lines_again(l, NULL, NULL);
 	return start(l, rank, np < EXCHANGING ? EXCHANGING : np, options);
 }

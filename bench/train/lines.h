@@ -24,8 +24,10 @@ struct lines {
 const char *lines_again(const struct lines *l, const char *option, const char *value);
 /* By the host of @rank alone, with what was asked of each rank's computing, and what else is to be
  * set (" --epochs 20"): by one rank, of GPUs elsewhere by all of that host's, as no line from here
- * chooses among them; or by as many as it had. */
+ * chooses among them. */
 const char *lines_alone(const struct lines *l, int rank, const char *options);
+/* The same by as many as it had, which exchange something: so by two where that was one; but this
+ * run, as it was, where that one has the GPU. */
 const char *lines_there(const struct lines *l, int rank, const char *options);
 /* ncclbench, with these options, between the same ranks and by the same library. */
 const char *lines_bench(const struct lines *l, const char *options);

@@ -92,6 +92,25 @@ static void those_of_several_hosts_go_there(void **state UNUSED)
 	assert_string_equal(lines_bench(&l, ""), "ncclbench --hosts a:3,b:1 --backend gloo");
 }
 
+/* What two of them exchange on one processor, one GPU is not to be shared for: it may let in one
+ * process alone, and NCCL goes another way then. */
+static void of_a_host_with_one_gpu_all_ranks_go_again(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct say_peer peers[RANKS];
+	struct say_world w = world(peers, RANKS - 1);
+	struct train_opts o = run(NULL);
+	const struct lines l = {&o, &w, &a};
+
+	assert_string_equal(lines_there(&l, RANKS - 1, ""),
+			    "ddpsmoke --hosts b --np 2 --model mlp");
+	for (int i = 0; i < RANKS; i++)
+		peers[i].gpu = i < RANKS - 1 ? arena_printf(&a, "GPU %d", i) : "GPU 0";
+	assert_string_equal(lines_there(&l, RANKS - 1, " --checkpoint x"),
+			    "ddpsmoke --hosts a,b --np 4 --model mlp");
+	assert_string_equal(lines_there(&l, 0, ""), "ddpsmoke --hosts a --np 3 --model mlp");
+}
+
 /* No line of ours starts them. */
 static void those_of_another_launcher_are_said_in_words(void **state UNUSED)
 {
@@ -142,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_of_one_host_stay_here),
 		cmocka_unit_test(those_of_several_hosts_go_there),
+		cmocka_unit_test(of_a_host_with_one_gpu_all_ranks_go_again),
 		cmocka_unit_test(those_of_another_launcher_are_said_in_words),
 		cmocka_unit_test(what_is_computed_is_typed_once_more),
 	};
