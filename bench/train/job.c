@@ -5,6 +5,7 @@
 #include "bench/train/lines.h"
 #include "bench/train/patience.h"
 #include "bench/train/say.h"
+#include "bench/train/verdict.h"
 #include "bench/train/who.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
@@ -41,8 +42,11 @@ static void progress(const struct train_result *r)
 
 static void proving(const struct train_result *r, uint64_t done, uint64_t total)
 {
-	CONTAINER_OF(r, const struct job, result)
-		->tell("proving what each rank computed", done, total);
+	const struct job *j = CONTAINER_OF(r, struct job, result);
+
+	verdict_is_coming(j->w, j->o->deadline_ns);
+	if (j->tell)
+		j->tell("proving what each rank computed", done, total);
 }
 
 /* --- meeting ---------------------------------------------------------------------- */
@@ -118,7 +122,6 @@ static int cannot_read(struct job *j, const struct err *why, struct err *e)
 
 static int run_rank(struct job *j, struct err *e)
 {
-	bool is_first = !rdzv_rank(j->w->rdzv);
 	struct carrier_want want = {.backend = j->o->backend,
 				    .deadline_ns = j->o->deadline_ns,
 				    .deadline_given = j->o->deadline_given};
@@ -139,7 +142,7 @@ static int run_rank(struct job *j, struct err *e)
 	j->o->gpu_dev = j->carrier.gpu_dev;
 	j->o->rdzv = j->w->rdzv;
 	fault_process(&j->o->fault, comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
-	if (!train_rank(j->o, comm, is_first ? &j->result : NULL, e))
+	if (!train_rank(j->o, comm, comm->rank ? NULL : &j->result, e))
 		return with_data.is_common ? cannot_read(j, &with_data.why, e) : 0;
 	j->culprit = comm_culprit(comm, NULL);
 	return -1;
@@ -350,6 +353,7 @@ static int say(struct job *j, const struct say_world *w, int result, struct err 
 {
 	struct train_alone alone, *compared = NULL;
 
+	verdict_is_coming(j->w, j->o->deadline_ns);
 	if (!result && can_compare(&j->result)) {
 		result = train_alone(j->o, &j->result, &alone, e);
 		compared = result ? NULL : &alone;
@@ -376,7 +380,7 @@ int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struc
 					 .history = HISTORY_EMPTY,
 					 .odd = {.rank = -1},
 					 .progress = tell ? progress : NULL,
-					 .proving = tell ? proving : NULL};
+					 .proving = proving};
 	result = run_rank(&j, e);
 	if (result)
 		result = explain(&j, e);

@@ -78,13 +78,7 @@ static int stay_alone(struct member *m, struct err *e)
 
 /* --- with them ---------------------------------------------------------------------------- */
 
-/* Somebody started it by hand, perhaps on a machine and a terminal of its own. */
-static bool stands_alone(const struct member *m)
-{
-	enum launcher l = m->w.world.launcher;
-
-	return l == LAUNCHER_INIT || l == LAUNCHER_ENV;
-}
+static bool stands_alone(const struct member *m) { return launcher_is_person(m->w.world.launcher); }
 
 static void take_place(const struct member *m)
 {

@@ -6,8 +6,38 @@
 #include "lib/core/units.h"
 #include "lib/net/own_addr.h"
 
-static const char key[] = "ddpsmoke.verdict";
-enum { PATIENCE = 60 }; /* times the deadline: rank 0 may have much to do once more */
+static const char key[] = "ddpsmoke.verdict", sign_key[] = "ddpsmoke.judging";
+enum { PATIENCE = 60 }; /* deadlines without a sign: rank 0 may have much to do once more */
+
+void verdict_is_coming(struct world_run *w, uint64_t deadline_ns)
+{
+	static uint64_t told_ns;
+	const uint64_t now = now_ns();
+	struct err unheard = {0};
+
+	if (!launcher_is_person(w->world.launcher) || (told_ns && now - told_ns < deadline_ns))
+		return;
+	told_ns = now;
+	if (rdzv_set(w->rdzv, sign_key, &now, sizeof(now), &unheard))
+		log_debug("%s", unheard.msg);
+}
+
+/* Rank 0 has given another sign than @last. */
+static bool has_given_sign(struct world_run *w, struct arena *a, uint64_t *last)
+{
+	struct err none = {0};
+	uint64_t sign = 0;
+	const void *p;
+	size_t n;
+
+	if (rdzv_get(w->rdzv, sign_key, a, &p, &n, &none) || n != sizeof(sign))
+		return false;
+	memcpy(&sign, p, sizeof(sign));
+	if (sign == *last)
+		return false;
+	*last = sign;
+	return true;
+}
 
 /* Is everybody there to hear it? */
 static int call(struct world_run *w, struct err *e)
@@ -35,7 +65,7 @@ static int say_mute(const struct rdzv_member *first, uint64_t waited_ns, struct 
 static int wait_for(struct world_run *w, const struct rdzv_member *first, struct arena *a,
 		    struct verdict *ret, struct err *e)
 {
-	uint64_t since = now_ns();
+	uint64_t since = now_ns(), sign = 0;
 	const void *p;
 	size_t n;
 
@@ -47,6 +77,10 @@ static int wait_for(struct world_run *w, const struct rdzv_member *first, struct
 		}
 		if (rdzv_failure(w->rdzv) || interrupt_pending())
 			return -1;
+		if (has_given_sign(w, a, &sign)) {
+			since = now_ns();
+			i = 0;
+		}
 	}
 	return say_mute(first, now_ns() - since, e);
 }
@@ -170,10 +204,8 @@ static const char *say_gone(struct report *r, struct err *e)
 
 int verdict_share(struct world_run *w, struct report *r, const char **ret_lost, struct err *e)
 {
-	enum launcher l = w->world.launcher;
-
 	*ret_lost = NULL;
-	if (l != LAUNCHER_INIT && l != LAUNCHER_ENV)
+	if (!launcher_is_person(w->world.launcher))
 		return 0;
 	if (!(rdzv_rank(w->rdzv) ? hear(w, r, e) : call(w, e)))
 		return 0;

@@ -16,6 +16,11 @@ struct verdict {       /* travels as it is */
 };
 
 /*
+ * Of rank 0, first when it begins to judge and then as often as it likes: the others go on waiting
+ * in verdict_share(). They want a sign in 60 deadlines, and it is given once in each.
+ */
+void verdict_is_coming(struct world_run *w, uint64_t deadline_ns);
+/*
  * Collective, at the very end, where no rank was lost; does nothing under a launcher. Rank 0 has
  * yet to tell, the others have heard. One that is lost only now is a finding as well, and @ret_lost
  * what was said of it; else that is NULL.

@@ -33,6 +33,12 @@ enum launcher {
 	LAUNCHER_INIT, /* --init tcp:// or file:// with --rank and --world-size */
 	LAUNCHER_ENV,  /* RANK, WORLD_SIZE and MASTER_ADDR, set by whomever */
 };
+/* Somebody starts the ranks one by one, perhaps each in a terminal of its own: nobody takes rank
+ * 0's exit code for the run's. */
+static inline bool launcher_is_person(enum launcher l)
+{
+	return l == LAUNCHER_INIT || l == LAUNCHER_ENV;
+}
 const char *launcher_name(enum launcher l); /* "torchrun", "srun", ...; "none" */
 
 enum { WORLD_MAX = 1 << 20 };

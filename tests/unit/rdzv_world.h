@@ -160,7 +160,7 @@ static inline void start_rank(int rank, void (*work)(struct process *p))
 }
 
 /* Until all have ended, the stopped one last. */
-static inline void launch_run(uint64_t limit_ns)
+static inline void launch_watch(uint64_t limit_ns)
 {
 	struct err e = {0};
 

@@ -78,7 +78,7 @@ static void t_all_lengths(void **state)
 	launch_begin(2, 0, false, &test_token);
 	for (int i = 0; i < 2; i++)
 		start_rank(i, talk);
-	launch_run(60 * NS_PER_S);
+	launch_watch(60 * NS_PER_S);
 	assert_int_equal(L.left, 0);
 	for (int i = 0; i < L.n; i++)
 		assert_string_equal(L.v[i].said, "");

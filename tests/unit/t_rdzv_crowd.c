@@ -185,7 +185,7 @@ static void t_ten_thousand(void **state)
 	C.v = calloc((size_t)C.n, sizeof(*C.v));
 	C.started_ns = now_ns();
 	start_more();
-	launch_run(PATIENCE_NS);
+	launch_watch(PATIENCE_NS);
 	assert_int_equal(C.ended, C.n);
 	print_message("# %d ranks: all here in %.2f s, a barrier in %.0f ms, server %ld KiB, "
 		      "%.1f KiB for each\n",
@@ -319,7 +319,7 @@ static void t_hostile(void **state)
 			start_rank(i, go_on);
 		start_rank(99, be_evil);
 		before = status_kib(getpid(), "VmRSS:");
-		launch_run(20 * NS_PER_S);
+		launch_watch(20 * NS_PER_S);
 		assert_int_equal(L.left, 0);
 		for (int i = 0; i < 5; i++)
 			assert_string_equal(L.v[i].said, "");

@@ -134,10 +134,10 @@ static void run_fault(const struct fault *f)
 	L.fault.fire = strike;
 	if (f->sig)
 		assert_int_equal(loop_arm(&L.loop, &L.fault, 10 * NS_PER_MS, &e), 0);
-	launch_run(10 * NS_PER_S);
+	launch_watch(10 * NS_PER_S);
 	assert_int_equal(L.left, 0);
 	if (!rdzv_server_finished(L.server)) /* the last goodbye lies unread */
-		launch_run(2 * NS_PER_S);
+		launch_watch(2 * NS_PER_S);
 	for (int i = 0; i < N; i++) {
 		if (i == f->victim && f->sig != SIGSTOP)
 			continue;
@@ -199,7 +199,7 @@ static void t_server(void **state)
 			start_rank(k, work);
 		r = meet_them();
 		assert_int_equal(kill(h.pid, sig[i]), 0);
-		launch_run(5 * NS_PER_S);
+		launch_watch(5 * NS_PER_S);
 		rdzv_leave(r, NULL);
 		assert_int_equal(L.left, 0);
 		for (int k = 0; k < N; k++)
@@ -246,7 +246,7 @@ static void t_an_impatient_end(void **state)
 	rdzv_host_done(&h);
 	(void)setitimer(ITIMER_REAL, &never, NULL);
 	(void)sigaction(SIGALRM, &old, NULL);
-	launch_run(10 * NS_PER_S);
+	launch_watch(10 * NS_PER_S);
 	assert_string_equal(L.v[0].said, "");
 	launch_end(NULL);
 }
@@ -283,7 +283,7 @@ static void t_parent_of_server(void **state)
 		start_rank(i, work);
 	r = meet_them();
 	assert_int_equal(kill(L.v[0].pid, SIGKILL), 0);
-	launch_run(5 * NS_PER_S);
+	launch_watch(5 * NS_PER_S);
 	rdzv_leave(r, NULL);
 	assert_int_equal(L.left, 0);
 	for (int i = 1; i < N; i++)

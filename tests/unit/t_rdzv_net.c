@@ -63,7 +63,7 @@ static void t_share(void **state)
 		launch_begin(N, 0, true, sealed ? &test_token : NULL);
 		for (int i = 0; i < N; i++)
 			start_rank(i, share);
-		launch_run(20 * NS_PER_S);
+		launch_watch(20 * NS_PER_S);
 		all_said("");
 		assert_null(rdzv_server_failure(L.server));
 		assert_true(rdzv_server_finished(L.server));
@@ -118,7 +118,7 @@ static void t_wrong_ones(void **state)
 	start_rank(0, just_join);
 	start_rank(1, just_join);
 	start_rank(1, of_another_run);
-	launch_run(20 * NS_PER_S);
+	launch_watch(20 * NS_PER_S);
 	assert_int_equal(L.left, 0);
 	assert_non_null(strstr(L.v[0].said, "another token"));
 	assert_non_null(strstr(L.v[4].said, "belongs to run 'another'"));
@@ -134,7 +134,7 @@ static void t_deadlines(void **state)
 	(void)state;
 	launch_begin(3, 0, false, NULL);
 	start_rank(0, too_early);
-	launch_run(20 * NS_PER_S);
+	launch_watch(20 * NS_PER_S);
 	assert_int_equal(L.left, 0);
 	assert_non_null(strstr(L.v[0].said, "ranks 1-2 of 3 missing: nobody has joined for "));
 	assert_uint_in_range(L.v[0].ended_ns - started, 600 * NS_PER_MS, 18 * NS_PER_S);
@@ -144,7 +144,7 @@ static void t_deadlines(void **state)
 	launch_begin(3, 0, false, NULL);
 	L.join.server = loopback(1); /* nobody listens there */
 	start_rank(0, too_early);
-	launch_run(20 * NS_PER_S);
+	launch_watch(20 * NS_PER_S);
 	assert_non_null(strstr(L.v[0].said, "no rendezvous at 127.0.0.1:1 for 600 ms; the last "
 					    "try: cannot connect to 127.0.0.1:1: Connection "
 					    "refused"));
@@ -184,14 +184,14 @@ static void t_addresses(void **state)
 	(void)state;
 	launch_begin(1, 0, false, &test_token);
 	start_rank(0, by_another_way);
-	launch_run(20 * NS_PER_S);
+	launch_watch(20 * NS_PER_S);
 	assert_string_equal(said, "127.0.0.3");
 	launch_end(NULL);
 
 	launch_begin(1, 0, false, &test_token);
 	L.join.deadline_ns = 600 * NS_PER_MS; /* without the last one */
 	start_rank(0, by_another_way);
-	launch_run(20 * NS_PER_S);
+	launch_watch(20 * NS_PER_S);
 	assert_true(starts_with(said, "no rendezvous at 127.0.0.1:1 for 600 ms; the last tries: "
 				      "cannot connect to 127.0.0.1:1: Connection refused; "));
 	assert_non_null(strstr(strstr(said, "refused; "), "127.0.0.1:"));
@@ -241,7 +241,7 @@ static void t_late_at_barrier(void **state)
 	launch_begin(3, 0, false, NULL);
 	for (int i = 0; i < 3; i++)
 		start_rank(i, late_at_barrier);
-	launch_run(40 * NS_PER_S);
+	launch_watch(40 * NS_PER_S);
 	assert_int_equal(L.left, 0);
 	for (int i = 0; i < 3; i++)
 		if (!strstr(L.v[i].said,
@@ -251,7 +251,7 @@ static void t_late_at_barrier(void **state)
 
 	launch_begin(1, 0, false, NULL);
 	start_rank(0, waits_for_a_key);
-	launch_run(20 * NS_PER_S);
+	launch_watch(20 * NS_PER_S);
 	assert_string_equal(L.v[0].said, "nobody has set 'nothing' for 500 ms");
 }
 
@@ -277,7 +277,7 @@ static void t_host(void **state)
 	assert_int_equal(other.port, addr_port(&o.at));
 	for (int i = 0; i < 4; i++)
 		start_rank(i, just_join);
-	launch_run(20 * NS_PER_S);
+	launch_watch(20 * NS_PER_S);
 	all_said("joined");
 	rdzv_host_done(&h);
 	(void)kill(other.pid, SIGKILL);

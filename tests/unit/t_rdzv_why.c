@@ -110,7 +110,7 @@ static void two_of_three(void (*first)(struct process *p), void (*strike)(void))
 	start_rank(0, first);
 	start_rank(1, heeds_ctrl_c);
 	assert_int_equal(loop_arm(&L.loop, &tries, 10 * NS_PER_MS, &e), 0);
-	launch_run(LIMIT);
+	launch_watch(LIMIT);
 	assert_int_equal(L.left, 0);
 }
 
@@ -160,7 +160,7 @@ static void t_nobody_there(void **state)
 	end_server();
 	L.join.deadline_ns = SHORT;
 	start_rank(1, waits_for_all);
-	launch_run(LIMIT);
+	launch_watch(LIMIT);
 	says(0, "missing: no rendezvous at 127.0.0.1");
 }
 
@@ -170,7 +170,7 @@ static void t_refused(void **state)
 	launch_begin(2, PATIENT, false, NULL);
 	L.join.size = 3;
 	start_rank(1, waits_for_all);
-	launch_run(LIMIT);
+	launch_watch(LIMIT);
 	says(0, "error: rank 1 on node0 was told of a world of 3, but 2 ranks are to meet here");
 }
 
@@ -180,7 +180,7 @@ static void t_too_late(void **state)
 	launch_begin(2, PATIENT, false, NULL);
 	rdzv_server_report_exit(L.server, 0, "killed by signal 9");
 	start_rank(1, waits_for_all);
-	launch_run(LIMIT);
+	launch_watch(LIMIT);
 	says(0, "missing: rank 0 ended before it joined: killed by signal 9");
 }
 
@@ -193,7 +193,7 @@ static void t_a_rank_hangs(void **state)
 	start_rank(1, hangs);
 	L.join.deadline_ns = SHORT;
 	start_rank(2, meets); /* it gives up first, for the same reason */
-	launch_run(LIMIT);
+	launch_watch(LIMIT);
 	says(2, "lost: rank 1 of 3 (node0) missing at a barrier");
 	says(0, "lost: rank 2 (node1, 127.0.0.1): rank 1 of 3 (node0) missing at a barrier");
 }
@@ -214,7 +214,7 @@ static void t_a_rank_gives_up(void **state)
 	launch_begin(2, PATIENT, false, NULL);
 	start_rank(0, meets);
 	start_rank(1, gives_up);
-	launch_run(LIMIT);
+	launch_watch(LIMIT);
 	says(0, "gave up: rank 1 (node0, 127.0.0.1): no space left on device");
 }
 
@@ -242,7 +242,7 @@ static void t_a_value_that_nobody_sets(void **state)
 	launch_begin(1, PATIENT, false, NULL);
 	L.join.deadline_ns = SHORT;
 	start_rank(0, asks_twice);
-	launch_run(LIMIT);
+	launch_watch(LIMIT);
 	assert_string_equal(L.v[0].said, "");
 }
 
