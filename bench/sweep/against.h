@@ -16,12 +16,14 @@ struct lasting {
 	double busbw;
 	double scale; /* what share of all may be asked for there; 0: none is so large */
 	uint64_t bytes;
+	double most; /* of all sizes ... */
+	uint64_t most_bytes;
 };
 /* One more size of a run whose @largest is that. */
 void lasting_take(struct lasting *b, const struct expect *x, uint64_t largest, uint64_t bytes,
 		  double busbw);
 /* "; 2.18 GB/s at 32 KiB does not last: ..." of the fastest size of all, or "". */
-const char *lasting_burst(const struct lasting *b, struct arena *a, uint64_t bytes, double busbw);
+const char *lasting_burst(const struct lasting *b, struct arena *a);
 
 /* A share somebody may have asked for, 0 among them. */
 struct share {
@@ -41,7 +43,12 @@ struct against {
 
 enum against_is { AGAINST_DOUBTED, AGAINST_TOO_SMALL, AGAINST_JUDGED };
 
-/* @x has a bus bandwidth. The finding has everything but what to do. */
+/* In each the finding has everything but what to do. @x has a bus bandwidth: */
 enum against_is against_say(struct finding *f, const struct expect *x, const struct against *m);
+/* It has none; and a share of it was asked for. */
+void against_unjudged(struct finding *f, const struct expect *x, const struct against *m);
+void against_no_share(struct finding *f, const struct expect *x);
+/* Against what somebody asked for in GB/s. */
+void against_asked(struct finding *f, double gbps, const struct against *m);
 
 #endif

@@ -22,8 +22,6 @@ struct baseline {
 	LIST(struct point) points;
 };
 
-static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
-
 /* Of rows that carried something; false: there is none that is compared. */
 static bool add_rows(cJSON *rows, const struct story *s)
 {
@@ -31,7 +29,7 @@ static bool add_rows(cJSON *rows, const struct story *s)
 
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct story_row *r = &s->rows.v[i];
-		cJSON *o = busbw_of(&r->row) > 0 ? json_push_object(rows) : NULL;
+		cJSON *o = sweep_row_busbw(&r->row) > 0 ? json_push_object(rows) : NULL;
 
 		if (!o)
 			continue;
@@ -39,7 +37,7 @@ static bool add_rows(cJSON *rows, const struct story *s)
 		json_str(o, "dtype", dtype_name(r->c.type));
 		json_str(o, "redop", redop_name(r->c.op));
 		json_num(o, "root", r->c.coll->rooted ? r->c.root : NAN);
-		json_num(o, "busbw", busbw_of(&r->row));
+		json_num(o, "busbw", sweep_row_busbw(&r->row));
 		large |= coll_bytes(&r->c) >= BASELINE_LARGE;
 	}
 	return large;
@@ -227,7 +225,7 @@ static struct comparison compare(const struct story *s, const struct baseline *b
 
 		if (!p || p->size < BASELINE_LARGE || p->busbw <= 0)
 			continue;
-		ratio = busbw_of(&s->rows.v[i].row) / p->busbw;
+		ratio = sweep_row_busbw(&s->rows.v[i].row) / p->busbw;
 		c.logs += log(fmax(ratio, 1e-9));
 		c.n++;
 		if (ratio < c.worst) {

@@ -304,6 +304,22 @@ void expect_divide(struct expect *x, double share)
 	x->is_share = true;
 }
 
+void expect_derive_group(const struct expect_facts *all, int ranks, int hosts, int groups,
+			 struct arena *a, struct expect *ret)
+{
+	const double on_each = (double)ranks / hosts, of = (double)all->ranks / all->hosts;
+	struct expect_facts f = *all;
+
+	f.ranks = ranks;
+	f.hosts = hosts;
+	expect_derive(&f, a, ret);
+	if (hosts < 2 || !isfinite(ret->busbw) || !(on_each < of))
+		return;
+	expect_divide(ret, on_each / of);
+	ret->why = arena_printf(a, "%s; of one of %d groups at once: %.3g GB/s", ret->why, groups,
+				ret->asked);
+}
+
 /* Rounding, and clocks of cards, are worth a little. */
 static const double TOO_MUCH = 1.05, MORE = 1.1; /* the latter where nothing caps it */
 

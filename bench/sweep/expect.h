@@ -50,6 +50,10 @@ void expect_divide(struct expect *x, double share);
 extern const double EXPECT_WARN, EXPECT_FAIL;
 
 void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret);
+/* The same of one of @groups at once, which are alike: of @ranks on @hosts of those that @all has.
+ * Where their hosts have more ranks, others use the rest of the cards meanwhile. */
+void expect_derive_group(const struct expect_facts *all, int ranks, int hosts, int groups,
+			 struct arena *a, struct expect *ret);
 /*
  * Where @busbw is clearly more than there can be, what was derived it from is wrong, and this is
  * the sentence; NULL: it is not.

@@ -128,32 +128,6 @@ static struct lasting what_lasts(const struct saved *s, const struct expect *x)
 	return b;
 }
 
-static const char *what_does_not(const struct saved *s, const struct lasting *b, struct arena *a)
-{
-	const struct plot_point *best = &s->run.points.v[0];
-
-	for (size_t i = 1; i < s->run.points.n; i++)
-		if (s->run.points.v[i].busbw > best->busbw)
-			best = &s->run.points.v[i];
-	return lasting_burst(b, a, (uint64_t)best->bytes, best->busbw);
-}
-
-/* All groups ran at once: each had its part of the cards. */
-static void derive_of_group(const struct saved *s, const struct expect_facts *all, struct arena *a,
-			    struct expect *ret)
-{
-	struct expect_facts f = *all;
-
-	f.ranks = s->group_ranks;
-	f.hosts = s->group_hosts;
-	expect_derive(&f, a, ret);
-	if (f.hosts < 2 || !isfinite(ret->busbw))
-		return;
-	expect_divide(ret, (double)f.ranks / f.hosts / ((double)s->ranks / s->hosts));
-	ret->why = arena_printf(a, "%s; of one of %d groups at once: %.3g GB/s", ret->why,
-				s->groups, ret->asked);
-}
-
 static void derive(const struct saved *s, const struct saved_opts *o, struct arena *a,
 		   struct expect *ret)
 {
@@ -178,7 +152,7 @@ static void derive(const struct saved *s, const struct saved_opts *o, struct are
 	else if (s->groups > 1 && (!s->group_ranks || s->uneven))
 		ret->why = arena_printf(a, "%d groups at once, which are not alike", s->groups);
 	else if (s->groups > 1)
-		derive_of_group(s, &f, a, ret);
+		expect_derive_group(&f, s->group_ranks, s->group_hosts, s->groups, a, ret);
 	else
 		expect_derive(&f, a, ret);
 }
@@ -193,28 +167,37 @@ static bool lacks_cards(const struct saved *s, struct arena *a)
 	return isfinite(x.busbw);
 }
 
-/* What is to be done about it. */
-static void judge_against(const struct saved *s, const struct saved_opts *o, const struct expect *x,
-			  const struct lasting *best, struct finding *f)
+/* What --nic says is somebody's word; else our table is wrong. */
+static bool is_of_cards(const struct saved *s) { return s->hosts > 1; }
+
+static struct against measured(const struct saved *s, const struct saved_opts *o,
+			       const struct expect *x, struct arena *a)
 {
-	bool of_cards = s->hosts > 1; /* as told with --nic; else our table is wrong */
-	struct unit_buf size, rate;
+	const struct lasting best = what_lasts(s, x);
 	const struct share asked = {o->expect_share > 0, o->expect_share};
-	const struct against m = {
-		.what = arena_printf(f->a, "up to %s GB/s at %s", format_rate(&rate, best->busbw),
-				     format_size(&size, best->bytes)),
-		.but = what_does_not(s, best, f->a),
-		.busbw = best->busbw,
-		.bytes = best->bytes,
+	struct unit_buf size, rate;
+
+	return (struct against){
+		.what = arena_printf(a, "up to %s GB/s at %s", format_rate(&rate, best.busbw),
+				     format_size(&size, best.bytes)),
+		.but = lasting_burst(&best, a),
+		.busbw = best.busbw,
+		.bytes = best.bytes,
 		.warn = asked,
 		.fail = asked,
-		.doubted = of_cards || o->expect_share > 0 ? ST_WARN : ST_INFO,
+		.doubted = is_of_cards(s) || o->expect_share > 0 ? ST_WARN : ST_INFO,
 	};
-	enum against_is is = against_say(f, x, &m);
+}
+
+/* What is to be done about it. */
+static void judge_against(const struct saved *s, struct finding *f, const struct expect *x,
+			  const struct against *m)
+{
+	const enum against_is is = against_say(f, x, m);
 
 	if (is == AGAINST_TOO_SMALL)
 		finding_fix(f, "ncclbench -b 8 -e 8G");
-	else if (is == AGAINST_DOUBTED && of_cards)
+	else if (is == AGAINST_DOUBTED && is_of_cards(s))
 		finding_fix(f, "ethtool IFACE   # on a host, each card; --nic: all of one "
 			       "host's together, in Gb/s");
 	else if (is == AGAINST_JUDGED && f->status != ST_PASS)
@@ -226,26 +209,18 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 			const struct expect *x, struct report *r)
 {
 	struct finding *f = report_find(r, "coll.bandwidth", subject);
-	struct lasting best = what_lasts(s, x);
-	struct unit_buf size, rate;
-	const char *at = format_size(&size, best.bytes), *is = format_rate(&rate, best.busbw);
+	const struct against m = measured(s, o, x, f->a);
 
-	finding_value(f, best.busbw, "GB/s");
+	finding_value(f, m.busbw, "GB/s");
 	if (o->expect_gbps > 0) {
-		finding_set(f, best.busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
-			    "up to %s GB/s at %s, expected %g%s", is, at, o->expect_gbps,
-			    what_does_not(s, &best, f->a));
-		finding_expect(f, ">= %g GB/s", o->expect_gbps);
+		against_asked(f, o->expect_gbps, &m);
 		if (f->status == ST_FAIL)
 			finding_fix(f, "NCCL_DEBUG=INFO ... 2>&1 | ncclwhy  # which transport, "
 				       "which cards");
 	} else if (isnan(x->busbw) && o->expect_share > 0) {
-		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s",
-			    x->why);
-		finding_expect(f, "a bus bandwidth that can be derived");
+		against_no_share(f, x);
 	} else if (isnan(x->busbw)) {
-		finding_set(f, ST_INFO, "up to %s GB/s at %s; not judged: %s%s", is, at, x->why,
-			    what_does_not(s, &best, f->a));
+		against_unjudged(f, x, &m);
 		if (isnan(o->nic_gbps) && lacks_cards(s, f->a))
 			finding_fix(f, "- say what the hosts are: --nic GBITS (one host's network "
 				       "cards together), --instance TYPE (p5.48xlarge), or what is "
@@ -253,7 +228,7 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 		else
 			finding_fix(f, "- say what is expected: --expect GBPS");
 	} else {
-		judge_against(s, o, x, &best, f);
+		judge_against(s, f, x, &m);
 	}
 	report_add(r, f);
 }

@@ -4,8 +4,6 @@
 #include "bench/sweep/table.h"
 #include "lib/report/json.h"
 
-#include <math.h>
-
 void story_note_wrong(struct story *s, const struct sweep_row *row)
 {
 	if (!s->wrong.coll && (row->out.wrong > 0 || row->in.wrong > 0))
@@ -33,8 +31,6 @@ static void add_row(struct story *s, const struct story_row *new)
 
 /* --- rows without end ------------------------------------------------------------------------ */
 
-static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
-
 static bool is_alike(const struct coll_case *a, const struct coll_case *b)
 {
 	return a->sizes.count == b->sizes.count && a->type == b->type && a->op == b->op &&
@@ -58,7 +54,7 @@ static void keep_best(struct story *s, struct story_row *new)
 		i++;
 	if (i == s->rows.n) {
 		add_row(s, new);
-	} else if (busbw_of(&new->row) > busbw_of(&s->rows.v[i].row)) {
+	} else if (sweep_row_busbw(&new->row) > sweep_row_busbw(&s->rows.v[i].row)) {
 		s->rows.v[i].row = new->row;
 		s->rows.v[i].row.c = &s->rows.v[i].c;
 	}

@@ -124,10 +124,12 @@ static int run_size(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64
 	return measure(s, c, iters, &ret->in, e);
 }
 
+double sweep_row_busbw(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
+
 void sweep_totals_add(struct sweep_totals *t, const struct sweep_row *r)
 {
 	enum { SMALL = 4096 }; /* of larger ones the time is bandwidth, not latency */
-	double busbw = fmax(r->out.busbw, r->in.busbw);
+	double busbw = sweep_row_busbw(r);
 	uint64_t bytes = coll_bytes(r->c);
 
 	t->rows++;

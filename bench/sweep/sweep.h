@@ -66,6 +66,8 @@ struct sweep_row {
 	struct measurement out, in; /* out of place, in place */
 	double robbed; /* of a burn-in: as theirs, since the row before it, untimed work too */
 };
+/* Its bus bandwidth: of the better of the two. */
+double sweep_row_busbw(const struct sweep_row *r);
 
 /* What rows add up to. */
 struct sweep_totals {

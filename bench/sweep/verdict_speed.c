@@ -96,26 +96,16 @@ static const char *why_not_alike(const struct story *s)
 	return arena_printf(s->a, "%d groups at once, which are not alike", g->n);
 }
 
-/* All groups ran at once: each had its part of the cards. */
-static void derive_of_groups(const struct story *s, struct expect_facts *f, struct expect *ret)
+static void derive_of_groups(const struct story *s, const struct expect_facts *f,
+			     struct expect *ret)
 {
 	const struct groups *g = &s->groups.g;
-	double all = (double)f->ranks / f->hosts, own;
 	size_t hosts;
 
-	if (!groups_are_alike(g, &s->spread, s->a, &hosts) || f->uneven) {
+	if (groups_are_alike(g, &s->spread, s->a, &hosts) && !f->uneven)
+		expect_derive_group(f, g->v[0].n, (int)hosts, g->n, s->a, ret);
+	else
 		*ret = (struct expect){.busbw = NAN, .why = why_not_alike(s)};
-		return;
-	}
-	f->ranks = g->v[0].n;
-	f->hosts = (int)hosts;
-	own = (double)f->ranks / f->hosts;
-	expect_derive(f, s->a, ret);
-	if (f->hosts < 2 || !isfinite(ret->busbw) || own == all)
-		return;
-	expect_divide(ret, own / all);
-	ret->why = arena_printf(s->a, "%s; of one of %d groups at once: %.3g GB/s", ret->why, g->n,
-				ret->asked);
 }
 
 /* What the hardware should do, in data.expected too. */
@@ -196,8 +186,6 @@ static void fix_slow(const struct story *s, struct finding *f)
 			  "which node or link, or what all of them share");
 }
 
-static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
-
 static struct lasting what_lasts(const struct story *s, const struct expect *x)
 {
 	struct lasting b = {0};
@@ -206,30 +194,27 @@ static struct lasting what_lasts(const struct story *s, const struct expect *x)
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct sweep_row *r = &s->rows.v[i].row;
 
-		lasting_take(&b, x, largest, coll_bytes(r->c), busbw_of(r));
+		lasting_take(&b, x, largest, coll_bytes(r->c), sweep_row_busbw(r));
 	}
 	return b;
 }
 
-static const char *what_does_not(const struct story *s, const struct lasting *b)
+static struct against measured(const struct story *s, const struct expect *x,
+			       const struct verdict_opts *o)
 {
-	return lasting_burst(b, s->a, s->totals.best_bytes, s->totals.best_busbw);
-}
-
-static void judge_against(const struct story *s, struct finding *f, const struct expect *x,
-			  const struct verdict_opts *o, const struct lasting *best)
-{
-	struct unit_buf size, rate;
+	const struct lasting best = what_lasts(s, x);
 	const struct share asked = {true, o->expect_share};
 	/* whoever lowers one means both */
 	const struct share least = {true, fmin(x->fail, share_or(&o->warn, x->fail))};
-	const struct against m = {
+	struct unit_buf size, rate;
+
+	return (struct against){
 		.what = arena_printf(s->a, "bus bandwidth %s GB/s at %s",
-				     format_rate(&rate, best->busbw),
-				     format_size(&size, best->bytes)),
-		.but = what_does_not(s, best),
-		.busbw = best->busbw,
-		.bytes = best->bytes,
+				     format_rate(&rate, best.busbw),
+				     format_size(&size, best.bytes)),
+		.but = lasting_burst(&best, s->a),
+		.busbw = best.busbw,
+		.bytes = best.bytes,
 		.warn = o->expect_share > 0 ? asked : o->warn,
 		.fail = o->expect_share > 0 ? asked
 			: o->fail.given	    ? o->fail
@@ -237,12 +222,15 @@ static void judge_against(const struct story *s, struct finding *f, const struct
 		/* with --expect PERCENT, too: it would be one of the wrong number */
 		.doubted = o->expect_share > 0 ? ST_WARN : ST_INFO,
 	};
+}
 
-	if (against_say(f, x, &m) == AGAINST_DOUBTED)
+static void judge_against(struct finding *f, const struct expect *x, const struct against *m)
+{
+	if (against_say(f, x, m) == AGAINST_DOUBTED)
 		finding_fix(f,
 			    "ncclbench --expect %.3g  # with the same options: no less "
 			    "than nearly what this run had",
-			    best->busbw * 0.9);
+			    m->busbw * 0.9);
 }
 
 /* What there was no time for. */
@@ -280,26 +268,12 @@ static bool carries_nothing(const struct story *s)
 	return g->n ? g->n == g->members : s->ranks.n == 1;
 }
 
-/* Against what somebody asked for. */
-static void judge_asked(const struct story *s, struct finding *f, const struct lasting *best,
-			double gbps)
-{
-	struct unit_buf size, rate;
-
-	finding_set(f, best->busbw < gbps ? ST_FAIL : ST_PASS,
-		    "bus bandwidth %s GB/s at %s, expected %g%s", format_rate(&rate, best->busbw),
-		    format_size(&size, best->bytes), gbps, what_does_not(s, best));
-	finding_expect(f, ">= %g GB/s", gbps);
-}
-
+/* Then there is room for the latency. */
 static void say_unjudged(const struct story *s, struct finding *f, const struct expect *x,
-			 const struct lasting *best)
+			 struct against m)
 {
-	struct unit_buf size, rate;
-
-	finding_set(f, ST_INFO, "bus bandwidth %s GB/s at %s%s; not judged: %s%s",
-		    format_rate(&rate, best->busbw), format_size(&size, best->bytes), latency(s),
-		    x->why, what_does_not(s, best));
+	m.what = arena_printf(s->a, "%s%s", m.what, latency(s));
+	against_unjudged(f, x, &m);
 }
 
 /* What was asked for cannot be told: no word on the cluster. */
@@ -310,9 +284,7 @@ static void say_no_answer(const struct story *s, struct finding *f, const struct
 		finding_set(f, ST_ERROR, "there is nothing to hold against --expect: %s", x->why);
 		finding_expect(f, ">= %g GB/s", o->expect_gbps);
 	} else {
-		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s",
-			    x->why);
-		finding_expect(f, "a bus bandwidth that can be derived");
+		against_no_share(f, x);
 	}
 	if (carries_nothing(s) && !s->groups.g.n)
 		finding_fix(f, "ncclbench --hosts HOSTS  # or --np 2, on one host");
@@ -324,11 +296,11 @@ void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
 {
 	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);
 	struct expect x = derive(s);
-	struct lasting best = what_lasts(s, &x);
+	const struct against m = measured(s, &x, o);
 	bool none = carries_nothing(s), differ = !none && groups_differ(&s->groups.g);
 
 	if (!differ && !none) /* of those the table has a bandwidth that nobody had */
-		finding_value(f, best.busbw, "GB/s");
+		finding_value(f, m.busbw, "GB/s");
 	if (o->expect_gbps > 0 ? none : o->expect_share > 0 && isnan(x.busbw))
 		say_no_answer(s, f, &x, o);
 	else if (differ)
@@ -336,11 +308,11 @@ void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
 			    "not judged: groups of several sizes, of which each one's is %s",
 			    o->expect_gbps > 0 ? "expected" : "in the list");
 	else if (o->expect_gbps > 0)
-		judge_asked(s, f, &best, o->expect_gbps);
+		against_asked(f, o->expect_gbps, &m);
 	else if (isfinite(x.busbw))
-		judge_against(s, f, &x, o, &best);
+		judge_against(f, &x, &m);
 	else
-		say_unjudged(s, f, &x, &best);
+		say_unjudged(s, f, &x, m);
 	fix_slow(s, f);
 	verdict_add(s->r, f);
 	say_fitted(s);
