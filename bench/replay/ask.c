@@ -7,43 +7,21 @@ enum { BARE_MAX = 64 /* ranks that are started here unasked */ };
 static const uint64_t USUAL_NS = 60 * NS_PER_S;
 
 /* What is measured, how often and as which columns, the recording and --within say. */
-static const char *const not_heeded[] = {"analyze",
-					 "pairs",
-					 "find-slow",
-					 "for",
-					 "coll",
-					 "datatype",
-					 "op",
-					 "root",
-					 "minbytes",
-					 "maxbytes",
-					 "stepbytes",
-					 "stepfactor",
-					 "unalign",
-					 "iters",
-					 "warmup_iters",
-					 "agg_iters",
-					 "run_cycles",
-					 "average",
-					 "blocking",
-					 "report_cputime",
-					 "per_iter_timing",
-					 "per_iter_skip",
-					 "wire-rate",
-					 "report_timestamps",
-					 "output_file",
-					 "plot",
-					 "save-baseline",
-					 "baseline",
-					 "expect",
-					 "warn-below",
-					 "fail-below",
-					 NULL};
+static const char *const not_heeded[] = {"analyze",    "pairs",		"find-slow", "output_file",
+					 "plot",       "save-baseline", "baseline",  "expect",
+					 "warn-below", "fail-below",	NULL};
+
+static const char *not_recorded(struct asked *q, const struct asked *usual, struct arena *a)
+{
+	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
+
+	return opt_given(&t, usual, not_heeded, true, a) ?: opt_given(&t, usual, asked_of_coll, true, a)
+		?: opt_given(&t, usual, asked_of_table, true, a);
+}
 
 int ask_replay(struct asked *q, const struct asked *usual, struct arena *a, struct err *e)
 {
-	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
-	const char *name = q->replay.n ? opt_given(&t, usual, not_heeded, true, a) : NULL;
+	const char *name = q->replay.n ? not_recorded(q, usual, a) : NULL;
 
 	return name ? err_set(e, ERR_USAGE,
 			      "%s does not go with --replay, which does what was recorded: leave "

@@ -38,32 +38,14 @@ static int refuse(struct asked *q, const struct asked *usual, const char *const 
 	return name ? err_set(e, ERR_USAGE, "%s %s", name, why) : 0;
 }
 
+static const char no_table[] =
+	"is of a table of sizes, which --pairs and --find-slow do not make: leave it out";
+
 /* What --analyze alone reads, and what the pairs have not. */
 static int check_heeded(struct asked *q, const struct asked *usual, struct arena *a, struct err *e)
 {
 	static const char *const of_saved[] = {"nic", "instance", NULL};
-	static const char *const of_coll[] = {"coll", "op", "datatype", "root", NULL};
-	static const char *const of_table[] = {"minbytes",
-					       "maxbytes",
-					       "stepbytes",
-					       "stepfactor",
-					       "iters",
-					       "agg_iters",
-					       "warmup_iters",
-					       "run_cycles",
-					       "within",
-					       "for",
-					       "unalign",
-					       "average",
-					       "check",
-					       "blocking",
-					       "report_cputime",
-					       "per_iter_timing",
-					       "per_iter_skip",
-					       "wire-rate",
-					       "report_timestamps",
-					       "memory",
-					       NULL};
+	static const char *const of_more[] = {"within", "check", "memory", NULL};
 
 	if (refuse(q, usual, of_saved,
 		   "goes with --analyze: what is measured here is judged by this hardware, or "
@@ -72,14 +54,14 @@ static int check_heeded(struct asked *q, const struct asked *usual, struct arena
 		return -1;
 	if (!q->flags.pairs)
 		return 0;
-	if (refuse(q, usual, of_coll,
+	if (refuse(q, usual, asked_of_coll,
 		   "is of collectives, which --pairs and --find-slow do not measure: leave it out",
 		   a, e))
 		return -1;
-	return refuse(q, usual, of_table,
-		      "is of a table of sizes, which --pairs and --find-slow do not make: leave it "
-		      "out",
-		      a, e);
+	return refuse(q, usual, asked_of_table, no_table, a, e) ||
+			       refuse(q, usual, of_more, no_table, a, e)
+		       ? -1
+		       : 0;
 }
 
 int asked_check(struct asked *q, const struct asked *usual, struct arena *a, struct err *e)

@@ -45,6 +45,9 @@ struct asked {
 enum { ASKED_NROWS = 65 };
 extern const struct opt asked_rows[ASKED_NROWS];
 extern const struct asked asked_defaults;
+/* Of these, NULL-ended: which collective; and which rows a table has, and which columns. What makes
+ * no such table refuses them. */
+extern const char *const asked_of_coll[], *const asked_of_table[];
 
 /* --- ask_for.c --- */
 /* What --for and --within go with, and what not. */

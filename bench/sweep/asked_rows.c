@@ -178,3 +178,14 @@ const struct asked asked_defaults = {
 	.fail = ASK_NO_SHARE,
 	.job.rank.sweep = {.iters = 20, .warmup = 1, .aggregate = 1, .cycles = 1, .check = 1},
 };
+
+const char *const asked_of_coll[] = {"coll", "op", "datatype", "root", NULL};
+const char *const asked_of_table[] = {"minbytes",	   "maxbytes",
+				      "stepbytes",	   "stepfactor",
+				      "unalign",	   "iters",
+				      "warmup_iters",	   "agg_iters",
+				      "run_cycles",	   "for",
+				      "average",	   "blocking",
+				      "report_cputime",	   "per_iter_timing",
+				      "per_iter_skip",	   "wire-rate",
+				      "report_timestamps", NULL};
