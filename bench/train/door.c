@@ -1,6 +1,6 @@
 #include "bench/train/door.h"
 
-#include "bench/train/say.h"
+#include "bench/train/who.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -49,7 +49,7 @@ static enum tcp_state knock(const char *address, uint16_t port)
 
 static bool is_shut(enum tcp_state s) { return s == TCP_FILTERED || s == TCP_UNREACHABLE; }
 
-void door_try(struct rdzv *z, const struct say_world *w, struct arena *a, struct door *ret)
+void door_try(struct rdzv *z, const struct who *w, struct arena *a, struct door *ret)
 {
 	int rank = rdzv_rank(z), state = TCP_PENDING, *all;
 	struct err unheard = {0};

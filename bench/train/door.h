@@ -6,7 +6,7 @@
  */
 #include "lib/cluster/rendezvous.h"
 
-struct say_world;
+struct who;
 
 struct door {
 	uint16_t port; /* that rank 0's host has free; 0: none */
@@ -16,6 +16,6 @@ struct door {
 };
 
 /* Collective, after the last step; asks nothing where all ranks are on one host. */
-void door_try(struct rdzv *z, const struct say_world *w, struct arena *a, struct door *ret);
+void door_try(struct rdzv *z, const struct who *w, struct arena *a, struct door *ret);
 
 #endif

@@ -5,8 +5,8 @@
 #include "bench/train/lines.h"
 #include "bench/train/patience.h"
 #include "bench/train/say.h"
+#include "bench/train/say_lost.h"
 #include "bench/train/verdict.h"
-#include "bench/train/who.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -107,7 +107,7 @@ static int agree(struct job *j, struct err *e)
 /* What no rank can, and not just here. */
 static const char *on_all_hosts(const struct job *j)
 {
-	return say_world(j->carrier.comm, report_arena(j->r)).hosts > 1 ? "on all hosts: " : "";
+	return who_of_comm(j->carrier.comm, report_arena(j->r)).hosts > 1 ? "on all hosts: " : "";
 }
 
 /* The first says so; who typed what no rank can do is told by each. */
@@ -238,7 +238,7 @@ static void find_other(struct job *j, int rank, struct say_lost *ret)
 static const char *shows_it(struct job *j)
 {
 	struct arena *a = report_arena(j->r);
-	const struct say_world met = who_met(&j->carrier, j->w->rdzv, a);
+	const struct who met = who_met(&j->carrier, j->w->rdzv, a);
 
 	return lines_bench(&(const struct lines){j->o, &met, a}, "");
 }
@@ -349,7 +349,7 @@ static bool came_to_nothing(const struct job *j)
 	return !j->result.history.nepochs && !report_count(j->r, ST_FAIL) && !interrupt_pending();
 }
 
-static int say(struct job *j, const struct say_world *w, int result, struct err *e)
+static int say(struct job *j, const struct who *w, int result, struct err *e)
 {
 	struct train_alone alone, *compared = NULL;
 
@@ -371,7 +371,7 @@ int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struc
 {
 	struct job j = {.o = o, .w = w, .r = r, .culprit = -1, .tell = tell};
 	bool is_first = !rdzv_rank(w->rdzv);
-	struct say_world world;
+	struct who world;
 	int result;
 
 	o->np = w->world.size;

@@ -3,7 +3,7 @@
 #include "bench/ranks/mpirun_child.h"
 #include "bench/ranks/reason.h"
 #include "bench/train/hear.h"
-#include "bench/train/say.h"
+#include "bench/train/say_lost.h"
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"

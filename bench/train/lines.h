@@ -12,11 +12,12 @@
  * What else is typed on a host goes there by typed_on() (lib/cluster/typed_way.h). Each line is one
  * text, as a fix is (lib/core/fix.h): where somebody else starts the ranks it is words.
  */
-#include "bench/train/say.h"
+#include "bench/train/train.h"
+#include "bench/train/who.h"
 
 struct lines {
 	const struct train_opts *o;
-	const struct say_world *w;
+	const struct who *w;
 	struct arena *a;
 };
 

@@ -7,7 +7,7 @@
 
 static const char *const phases[PHASES] = {"data", "forward", "backward", "exchange", "update"};
 
-static void add_world(cJSON *data, const struct train_opts *t, const struct say_world *w)
+static void add_world(cJSON *data, const struct train_opts *t, const struct who *w)
 {
 	cJSON *world = json_object(data, "world"), *ranks = json_array(world, "ranks");
 	bool on_gpus = t->engine && t->engine->device;
@@ -20,7 +20,7 @@ static void add_world(cJSON *data, const struct train_opts *t, const struct say_
 	json_str(data, "backend", w->backend);
 	json_str(data, "transport", w->transport);
 	for (int i = 0; i < w->size; i++) {
-		const struct say_peer *p = &w->peers[i];
+		const struct who_peer *p = &w->peers[i];
 		cJSON *o = json_push_object(ranks);
 
 		json_num(o, "rank", i);
@@ -131,7 +131,7 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 	}
 }
 
-static void add_throughput(cJSON *data, const struct train_alone *alone, const struct say_world *w,
+static void add_throughput(cJSON *data, const struct train_alone *alone, const struct who *w,
 			   const struct train_result *res)
 {
 	cJSON *t = json_object(data, "throughput"), *ranks;
@@ -167,7 +167,7 @@ static void add_throughput(cJSON *data, const struct train_alone *alone, const s
 	json_num(t, "slowest_times", times);
 }
 
-void say_data(struct report *r, const struct train_opts *o, const struct say_world *w,
+void say_data(struct report *r, const struct train_opts *o, const struct who *w,
 	      const struct train_result *res, const struct train_alone *alone)
 {
 	const struct run x = {r, o, w, res, alone};

@@ -2,11 +2,12 @@
 #define BENCH_TRAIN_SAY_RUN_H
 /* Between say.c and say_*.c: one run, being judged. */
 #include "bench/train/lines.h"
+#include "bench/train/say.h"
 
 struct run {
 	struct report *r;
 	const struct train_opts *o;
-	const struct say_world *w;
+	const struct who *w;
 	const struct train_result *res;
 	const struct train_alone *alone;
 };
@@ -22,6 +23,14 @@ int say_bad_rank(const struct run *x); /* whose gradient was the first that is n
 /* Who got no finite average of gradients that all were; -1: nobody, or everybody did. */
 int say_hole_rank(const struct run *x);
 int say_lost_ranks(const struct run *x, int *ret_first); /* whose parameters are not; how many */
+
+/* The sum over all epochs of one rank. */
+struct say_total {
+	double seconds[PHASES], compute, wall; /* wall: of all phases */
+	double steady, steady_data; /* of compute, but for the step that took longest, of many */
+	uint64_t samples;
+};
+struct say_total say_total(const struct train_result *res, int rank);
 
 /* say_checkpoint.c */
 void say_checkpoint(const struct run *x);

@@ -1,6 +1,7 @@
 #include "bench/train/verdict.h"
 
-#include "bench/train/say.h"
+#include "bench/dev/dev.h"
+#include "bench/train/say_lost.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"

@@ -19,12 +19,12 @@ static const char *const typed[] = {"ddpsmoke", "--hosts", "a,b",    "--np", "4"
 				    "--model",	"mlp",	   "--json", NULL};
 
 /* Ranks 0 to @on_a - 1 are on a, the others on b. */
-static struct say_world world(struct say_peer *peers, int on_a)
+static struct who world(struct who_peer *peers, int on_a)
 {
 	for (int i = 0; i < RANKS; i++)
 		peers[i] =
-			(struct say_peer){.host = i < on_a ? "a" : "b", .at = i < on_a ? "a" : "b"};
-	return (struct say_world){
+			(struct who_peer){.host = i < on_a ? "a" : "b", .at = i < on_a ? "a" : "b"};
+	return (struct who){
 		.size = RANKS, .hosts = on_a < RANKS ? 2 : 1, .backend = "tcp", .peers = peers};
 }
 
@@ -41,8 +41,8 @@ static struct train_opts run(const struct where *w)
 static void those_of_one_host_stay_here(void **state UNUSED)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct say_peer peers[RANKS];
-	struct say_world w = world(peers, RANKS);
+	struct who_peer peers[RANKS];
+	struct who w = world(peers, RANKS);
 	struct train_opts o = run(NULL);
 	const struct lines l = {&o, &w, &a};
 
@@ -62,8 +62,8 @@ static void those_of_several_hosts_go_there(void **state UNUSED)
 	static const struct where by_ssh = {.hosts = "a,b", .np = 4, .copy_self = true};
 	static const struct where by_pipe = {.hosts = "-", .rsh = "ssh -p 2222"};
 	AUTO(arena_done) struct arena a = {0};
-	struct say_peer peers[RANKS];
-	struct say_world w = world(peers, 2);
+	struct who_peer peers[RANKS];
+	struct who w = world(peers, 2);
 	struct train_opts o = run(NULL);
 	const struct lines l = {&o, &w, &a};
 
@@ -97,8 +97,8 @@ static void those_of_several_hosts_go_there(void **state UNUSED)
 static void of_a_host_with_one_gpu_all_ranks_go_again(void **state UNUSED)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct say_peer peers[RANKS];
-	struct say_world w = world(peers, RANKS - 1);
+	struct who_peer peers[RANKS];
+	struct who w = world(peers, RANKS - 1);
 	struct train_opts o = run(NULL);
 	const struct lines l = {&o, &w, &a};
 
@@ -116,8 +116,8 @@ static void those_of_another_launcher_are_said_in_words(void **state UNUSED)
 {
 	static const char *const bare[] = {"ddpsmoke", "--lr", "1", NULL};
 	AUTO(arena_done) struct arena a = {0};
-	struct say_peer peers[RANKS];
-	struct say_world w = world(peers, 2);
+	struct who_peer peers[RANKS];
+	struct who w = world(peers, 2);
 	struct train_opts o = run(NULL);
 	const struct lines l = {&o, &w, &a};
 

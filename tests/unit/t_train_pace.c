@@ -21,15 +21,15 @@ struct row {
 	const char *status, *subject, *host, *says;
 };
 
-static struct say_world world(const struct row *row, struct say_peer *peers)
+static struct who world(const struct row *row, struct who_peer *peers)
 {
 	static const char *const hosts[RANKS] = {"node0", "node1", "node2", "node3"};
 
 	for (int i = 0; i < RANKS; i++)
-		peers[i] = (struct say_peer){.host = hosts[i / row->per_host],
+		peers[i] = (struct who_peer){.host = hosts[i / row->per_host],
 					     .at = hosts[i / row->per_host],
 					     .address = "10.0.0.1"};
-	return (struct say_world){
+	return (struct who){
 		.size = RANKS, .hosts = RANKS / row->per_host, .backend = "tcp", .peers = peers};
 }
 
@@ -57,10 +57,10 @@ static void judge(const struct row *row, const double *robbed_s /* NULL: nobody 
 {
 	const struct model m = {.name = "cnn"};
 	const struct train_opts o = {.model = &m};
-	struct say_peer peers[RANKS];
+	struct who_peer peers[RANKS];
 	struct train_total totals[RANKS];
 	struct train_word words[RANKS];
-	struct say_world w = world(row, peers);
+	struct who w = world(row, peers);
 	struct train_result res = result(row, robbed_s, totals, words);
 	struct err e = {0};
 	struct report *r = report_new(
@@ -94,10 +94,10 @@ static bool is_held_up_beside(struct beside others, int per_host, double wait_s,
 	const struct train_opts o = {.model = &m};
 	const struct train_alone a = {.samples_per_s = alone};
 	static char fix[512];
-	struct say_peer peers[RANKS];
+	struct who_peer peers[RANKS];
 	struct train_total totals[RANKS];
 	struct train_word words[RANKS];
-	struct say_world w = world(&row, peers);
+	struct who w = world(&row, peers);
 	struct train_result res = result(&row, NULL, totals, words);
 	struct err e = {0};
 	struct report *r = report_new(

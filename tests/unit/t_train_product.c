@@ -211,16 +211,16 @@ static void what_is_too_large_is_swallowed(void **state)
 
 /* Of three ranks, each of which has one machine's processor 0, the last is slow. Is it told of, or
  * does it share that processor? */
-static bool is_judged(struct say_peer last)
+static bool is_judged(struct who_peer last)
 {
 	static const struct model model = {.name = "mlp"};
 	const struct train_opts o = {.model = &model};
-	struct say_peer peers[] = {
+	struct who_peer peers[] = {
 		{.host = "ubuntu", .address = "10.0.0.1", .at = "10.0.0.1"},
 		{.host = "node1", .address = "10.0.0.2", .at = "node1"},
 		last,
 	};
-	const struct say_world w = {.size = 3, .hosts = 3, .peers = peers};
+	const struct who w = {.size = 3, .hosts = 3, .peers = peers};
 	struct train_word words[] = {{.processors = 1}, {.processors = 1}, {.processors = 1}};
 	struct train_total totals[] = {{.seconds = {[PHASE_FORWARD] = 1}, .samples = 1},
 				       {.seconds = {[PHASE_FORWARD] = 1}, .samples = 1},
@@ -240,12 +240,12 @@ static void processors_are_shared_on_one_machine_alone(void **state)
 {
 	(void)state;
 	assert_true(is_judged(
-		(struct say_peer){.host = "node2", .address = "10.0.0.3", .at = "node2"}));
+		(struct who_peer){.host = "node2", .address = "10.0.0.3", .at = "node2"}));
 	assert_false(is_judged(
-		(struct say_peer){.host = "node1", .address = "10.0.0.2", .at = "node1"}));
+		(struct who_peer){.host = "node1", .address = "10.0.0.2", .at = "node1"}));
 	/* a clone */
 	assert_true(is_judged(
-		(struct say_peer){.host = "ubuntu", .address = "10.0.0.3", .at = "10.0.0.3"}));
+		(struct who_peer){.host = "ubuntu", .address = "10.0.0.3", .at = "10.0.0.3"}));
 }
 
 int main(void)
