@@ -209,6 +209,10 @@ static const char *instead_of(const char *text)
 		{"Client connecting to ", "this is of iperf 2; iperf3's output is read"},
 		{"Server listening on TCP port ", "this is of iperf 2; iperf3's output is read"},
 		{"Server listening on UDP port ", "this is of iperf 2; iperf3's output is read"},
+		{"coll,backend,ranks,size,", "this is ncclbench's -J FILE.csv, for a spreadsheet; "
+					     "its table, -J FILE.json and --json are read"},
+		{"\"ncclbench_baseline\"", "this is ncclbench's --save-baseline: --baseline FILE "
+					   "compares a run with it"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -316,7 +320,7 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 				   file_is_stream(path) ? "LOG" : shell_quote_line(a, path),
 				   failure);
 	return err_hint(e, "%s",
-			instead ?: "save all of its output: ncclbench ... > FILE, or -J FILE");
+			instead ?: "save all of its output: ncclbench ... > FILE, or -J FILE.json");
 }
 
 int saved_read(const char *path, struct arena *a, saved_list *ret, struct err *e)

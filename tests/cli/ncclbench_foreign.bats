@@ -132,6 +132,18 @@ iperf() { # STREAMS GBITS RETR
     [[ $stderr == *"two has no result of "*"this is of iperf 2; iperf3's output is read"* ]]
 }
 
+@test "what ncclbench wrote to be read by others than itself" {
+    "$BIN/ncclbench" --np 2 -b 1M -e 1M -n 1 -J x.csv --save-baseline base.json >table
+    judged 2 x.csv
+    [[ $stderr == *"x.csv has no result of "*"; this is ncclbench's -J FILE.csv, for a spreadsheet; its table, -J FILE.json and --json are read" ]]
+    judged 2 base.json
+    [[ $stderr == *"base.json has no result of "*"; this is ncclbench's --save-baseline: --baseline FILE compares a run with it" ]]
+    judged 0 table
+    echo nothing >none
+    judged 2 none
+    [[ $stderr == *"; save all of its output: ncclbench ... > FILE, or -J FILE.json" ]]
+}
+
 @test "iperf3 -u: how many datagrams were lost, of all streams and both ways" {
     printf '[  5]   0.00-10.00  sec  1.16 GBytes  1000 Mbits/sec  0.000 ms  0/863297 (0%%)  sender\n[  5]   0.00-10.04  sec   987 MBytes   827 Mbits/sec  0.008 ms  150000/863297 (17%%)  receiver\n' >lossy
     judged 0 lossy
