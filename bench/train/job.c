@@ -222,16 +222,13 @@ static const char *doing(const struct job *j)
 /* Where that rank is, unless it is here; else both stay as they are. */
 static void find_other(struct job *j, int rank, struct say_lost *ret)
 {
-	struct arena *a = report_arena(j->r);
-	const struct rdzv_member *m;
-	struct err unknown;
-	size_t n;
+	const struct who met = who_met(&j->carrier, j->w->rdzv, report_arena(j->r));
 
-	if (rank < 0 || rdzv_members(j->w->rdzv, &m, &n, &unknown) || (size_t)rank >= n ||
-	    streq(m[rank].host, m[rdzv_rank(j->w->rdzv)].host))
+	if (rank < 0 || rank >= met.size ||
+	    streq(met.peers[rank].at, met.peers[rdzv_rank(j->w->rdzv)].at))
 		return;
-	ret->host = arena_strdup(a, m[rank].host);
-	ret->address = *m[rank].data_addr ? arena_strdup(a, m[rank].data_addr) : ret->host;
+	ret->host = met.peers[rank].at;
+	ret->address = *met.peers[rank].address ? met.peers[rank].address : ret->host;
 }
 
 /* Collectives alone, of a fabric on which no data arrives. */

@@ -121,13 +121,30 @@ static int hear(struct world_run *w, struct report *r, struct err *e)
 	return 0;
 }
 
-static bool is_here(const char *host)
+static bool is_own_address(const char *text)
 {
-	char own[256] = "";
 	union addr at;
 
+	return !addr_parse(text, &at) && own_addr(&at);
+}
+
+static bool is_own_name(const char *host)
+{
+	char own[256] = "";
+
 	(void)gethostname(own, sizeof(own) - 1);
-	return streq(host, own) || (!addr_parse(host, &at) && own_addr(&at));
+	return streq(host, own);
+}
+
+/* What leads to the host of "node1, 10.0.0.2": another of this one's name is known by its address.
+ * NULL: it is this one. */
+static const char *way_to(const char *host, const char *address)
+{
+	if (is_own_address(host))
+		return NULL;
+	if (!is_own_name(host))
+		return host;
+	return *address && !is_own_address(address) ? address : NULL;
 }
 
 /*
@@ -137,14 +154,17 @@ static bool is_here(const char *host)
 static const char *host_in(const char *sentence, struct arena *a)
 {
 	const char *mark = starts_with(sentence, "rank ") ? " (" : " at ";
-	const char *at = strstr(sentence, mark), *host;
+	const char *at = strstr(sentence, mark), *host, *address = "";
 
 	if (!at)
 		return NULL;
 	at += strlen(mark);
 	host = *at == '[' ? arena_strndup(a, at + 1, strcspn(at + 1, "]"))
 			  : arena_strndup(a, at, strcspn(at, ",): "));
-	return *host && !is_here(host) ? host : NULL;
+	if (starts_with(at + strlen(host), ", "))
+		address = arena_strndup(a, at + strlen(host) + 2,
+					strcspn(at + strlen(host) + 2, ",)"));
+	return *host ? way_to(host, address) : NULL;
 }
 
 /* It was there, and is no more: why, its host knows. */

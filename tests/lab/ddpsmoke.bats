@@ -37,12 +37,15 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     on 1 hostname ubuntu
     smoke --hosts 10.77.0.1,10.77.0.2,node2 --steps 2 --fault 1:build
     local odd=$output
+    smoke --hosts 10.77.0.1,10.77.0.2 --fault 1:die
+    local died=$output
     on 1 sh -c 'ip link set eth0 down; ip link set eth0 name ens5; ip link set ens5 up'
     smoke --hosts 10.77.0.1,10.77.0.2 --steps 2 --emit torchrun
     on 1 sh -c 'ip link set ens5 down; ip link set ens5 name eth0; ip link set eth0 up'
     on 0 hostname node0
     on 1 hostname node1
     [[ $odd == *'(ubuntu, 10.77.0.2)'*'-> '*' 10.77.0.2'[': ']*"$BIN/ddpsmoke.new"* ]] # the fix is for that one, where it runs
+    [[ $died == *'(ubuntu, 10.77.0.2) died: '*'-> '*' 10.77.0.2 '*dmesg* ]]
     [[ $output == *"# on each of 10.77.0.1,10.77.0.2, with NODE=0 to 1"*"torchrun --nnodes 2 "* ]]
     [[ $output == *$'\n'"0) export NCCL_SOCKET_IFNAME='=eth0' "*$'\n'"1) export NCCL_SOCKET_IFNAME='=ens5' "* ]]
     [[ $stderr != *"2 local ranks"* ]]

@@ -78,11 +78,51 @@ static void who_gives_one_and_then_none_is_not(void **state UNUSED)
 	(void)launch_end(NULL);
 }
 
+static char fix[512];
+
+static void note_fix(struct finding *f) { (void)snprintf(fix, sizeof(fix), "%s", f->fix.v[0]); }
+
+/* What to type, as a rank started by hand says it. */
+static const char *fix_of(const char *fmt, ...)
+{
+	const struct report_opts o = {
+		.command = "ddpsmoke", .format = "github", .review = note_fix};
+	struct err e = {0}, said = {.kind = ERR_SYS};
+	struct report *r = report_new(&o, &e);
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(said.msg, sizeof(said.msg), fmt, ap);
+	va_end(ap);
+	assert_int_equal(verdict_missing(r, false, &said), 0);
+	report_answer(r, "", 0);
+	(void)report_end(r, &(struct err){0});
+	return fix;
+}
+
+/* Machines of one image have one name, which leads here. */
+static void where_it_was_says_the_address(void **state UNUSED)
+{
+	char own[256] = "";
+
+	unsetenv("WINDSOCK_RSH");
+	(void)gethostname(own, sizeof(own) - 1);
+	assert_non_null(strstr(fix_of("rank 1 (b, 192.0.2.77) died: connection lost"), "ssh b "));
+	assert_non_null(strstr(fix_of("rank 1 (%s, 192.0.2.77) died: connection lost", own),
+			       "ssh 192.0.2.77 "));
+	assert_null(strstr(fix_of("rank 1 (%s, 127.0.0.1) died: connection lost", own), "ssh"));
+	assert_null(strstr(fix_of("rank 1 (%s) died: connection lost", own), "ssh"));
+	assert_non_null(
+		strstr(fix_of("the rendezvous at 192.0.2.77:29500 was lost"), "ssh 192.0.2.77 "));
+	assert_null(strstr(fix_of("the rendezvous at [::1]:29500 was lost"), "ssh"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_gives_signs_is_waited_for),
 		cmocka_unit_test(who_gives_one_and_then_none_is_not),
+		cmocka_unit_test(where_it_was_says_the_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
