@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # ddpsmoke on files in the formats of MNIST, CIFAR-10 and STL-10: it learns from
 # them, reads them alike with any number of loaders, and says what is wrong with them.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2088,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2088,SC2154
 bats_require_minimum_version 1.5.0
 load ddpsmoke.sh
 load ../wait.sh
