@@ -60,7 +60,7 @@ static void result_table(const cJSON *list, const char *title, struct text *t)
 	text_add(t, "</tr></thead><tbody>\n");
 	cJSON_ArrayForEach (r, list) {
 		text_add(t, "<tr><td>");
-		html_text(t, json_text(r, "coll"));
+		text_markup(t, json_text(r, "coll"));
 		text_addf(t, "%s</td>", cJSON_IsTrue(json_get(r, "in_place")) ? ", in place" : "");
 		number(r, "size", "0", t);
 		for (size_t i = 0; i < ARRAY_LEN(columns); i++)

@@ -70,7 +70,7 @@ static void fact(const html_nodes *nodes, const char *key, struct arena *a, stru
 	size_t n = collect(nodes, key, a, v), told = 0;
 
 	text_add(t, "<tr><th scope=\"row\">");
-	html_text(t, key);
+	text_markup(t, key);
 	text_add(t, "</th><td>");
 	for (size_t i = 0, next; i < n; i = next) {
 		host_list who = {0};
@@ -81,10 +81,10 @@ static void fact(const html_nodes *nodes, const char *key, struct arena *a, stru
 		}
 		for (next = i; next < n && v[next].first == v[i].first; next++)
 			LIST_ADD(a, &who)->name = v[next].host;
-		html_text(t, v[i].value);
+		text_markup(t, v[i].value);
 		if (who.n < nodes->n) {
 			text_add(t, " <span class=\"dim\">");
-			html_text(t, hostlist_fold(a, &who));
+			text_markup(t, hostlist_fold(a, &who));
 			text_add(t, "</span>");
 		}
 		text_add(t, "<br>");
@@ -107,9 +107,9 @@ static void stages(const cJSON *doc, struct text *t)
 		double took = json_get_num(s, "seconds", NAN);
 
 		text_add(t, "<tr><th scope=\"row\">");
-		html_text(t, json_get_str(s, "name"));
+		text_markup(t, json_get_str(s, "name"));
 		text_add(t, "</th><td>");
-		html_text(t, json_get_str(s, "command"));
+		text_markup(t, json_get_str(s, "command"));
 		text_add(t, "</td><td>");
 		html_badge(t, json_text(s, "status"));
 		text_add(t, "</td><td class=\"n\">");
@@ -135,7 +135,7 @@ static void carriage(const cJSON *doc, struct text *t)
 	for (size_t i = 0; world && i < ARRAY_LEN(all); i++)
 		if (all[i].is) {
 			text_addf(t, "<p>%s: ", all[i].what);
-			html_text(t, all[i].is);
+			text_markup(t, all[i].is);
 			text_add(t, "</p>\n");
 		}
 }

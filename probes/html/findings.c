@@ -31,22 +31,22 @@ static void cause(const cJSON *f, const char *said, host_list hosts, bool own_fi
 	text_add(t, "<li>");
 	html_badge(t, json_text(f, "status"));
 	text_add(t, " <code>");
-	html_text(t, json_text(f, "check"));
+	text_markup(t, json_text(f, "check"));
 	text_add(t, "</code> ");
 	if (*all) {
 		text_add(t, "<b>");
-		html_text(t, names_brief(a, &hosts));
+		text_markup(t, names_brief(a, &hosts));
 		text_add(t, "</b> ");
 	}
 	if (*json_text(f, "subject") && !streq(json_text(f, "subject"), all) &&
 	    !starts_with(said, json_text(f, "subject"))) {
-		html_text(t, json_text(f, "subject"));
+		text_markup(t, json_text(f, "subject"));
 		text_add(t, " ");
 	}
-	html_text(t, said);
+	text_markup(t, said);
 	if (*json_text(f, "expected")) {
 		text_add(t, " <span class=\"dim\">(expected ");
-		html_text(t, json_text(f, "expected"));
+		text_markup(t, json_text(f, "expected"));
 		text_add(t, ")</span>");
 	}
 	html_fixes(t, f, own_fix ? json_text(f, "host") : NULL);
@@ -61,17 +61,17 @@ static void lists(const cJSON *data, struct arena *a, struct text *t)
 	if (!exclude)
 		return;
 	text_add(t, "<p>Failing: <b>");
-	html_text(t, exclude);
+	text_markup(t, exclude);
 	text_add(t, "</b>");
 	if (passing.n) {
 		text_add(t, ". Passing: ");
-		html_text(t, names_brief(a, &passing));
+		text_markup(t, names_brief(a, &passing));
 	}
 	text_add(t, "</p>\n");
 	if (!line)
 		return;
 	text_add(t, "<p>Without them:</p><div class=\"fix\"><pre>");
-	html_text(t, line);
+	text_markup(t, line);
 	text_add(t, "</pre><button class=\"js\" data-copy aria-label=\"Copy this "
 		    "command\">Copy</button></div>\n");
 }
@@ -143,10 +143,10 @@ static void value(const cJSON *f, bool range, struct text *t)
 		text_add(t, format_size(&b, (uint64_t)v));
 	} else if (isfinite(v)) {
 		text_addf(t, "%s ", format_number(&b, v));
-		html_text(t, json_text(f, "unit"));
+		text_markup(t, json_text(f, "unit"));
 	}
 	text_add(t, "</td><td>");
-	html_text(t, json_text(f, "expected"));
+	text_markup(t, json_text(f, "expected"));
 	text_add(t, "</td>");
 }
 
@@ -156,17 +156,17 @@ static void row(const struct html_row *r, struct arena *a, struct text *t)
 	const char *hosts = hostlist_fold(a, &r->hosts);
 
 	text_add(t, "<tr data-status=\"");
-	html_text(t, json_text(r->f, "status"));
+	text_markup(t, json_text(r->f, "status"));
 	text_add(t, "\"><td>");
 	html_badge(t, json_text(r->f, "status"));
 	text_add(t, "</td><td><code>");
-	html_text(t, json_text(r->f, "check"));
+	text_markup(t, json_text(r->f, "check"));
 	text_addf(t, "</code></td><td class=\"%s\">", strlen(hosts) < SHORT ? "nb" : "hosts");
-	html_text(t, hosts);
+	text_markup(t, hosts);
 	text_add(t, "</td><td>");
-	html_text(t, json_text(r->f, "subject"));
+	text_markup(t, json_text(r->f, "subject"));
 	text_add(t, "</td><td>");
-	html_text(t, r->said);
+	text_markup(t, r->said);
 	if (!is_wrong(r->f)) /* what is wrong has its own among what is to be done */
 		html_fixes(t, r->f, r->own_fix ? json_text(r->f, "host") : NULL);
 	text_add(t, "</td>");

@@ -43,10 +43,10 @@ static void name_at(const char *place, const char *name, const char *shown, stru
 	text_addf(t, "<text aria-hidden=\"true\" %s>", place);
 	if (!streq(name, shown)) {
 		text_add(t, "<title>");
-		html_text(t, name);
+		text_markup(t, name);
 		text_add(t, "</title>");
 	}
-	html_text(t, shown);
+	text_markup(t, shown);
 	text_add(t, "</text>\n");
 }
 

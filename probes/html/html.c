@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-void html_text(struct text *t, const char *s) { text_markup(t, s); }
-
 void html_open(struct text *t, const char *id, const char *title)
 {
 	text_addf(t, "<section id=\"%s\" aria-labelledby=\"h-%s\"><h2 id=\"h-%s\">%s</h2>\n", id,
@@ -39,7 +37,7 @@ static const char *class_of(const char *status)
 void html_badge(struct text *t, const char *status)
 {
 	text_addf(t, "<span class=\"badge %s\">", class_of(status));
-	html_text(t, status);
+	text_markup(t, status);
 	text_add(t, "</span>");
 }
 
@@ -54,7 +52,7 @@ void html_fixes(struct text *t, const cJSON *f, const char *one)
 		bool whole = fix_is_pasted(fixes.v[i]); /* else it gets no button */
 
 		text_add(t, typed ? "<div class=\"fix\"><pre>" : "<p>");
-		html_text(t, fix_text(fix));
+		text_markup(t, fix_text(fix));
 		text_add(t, whole   ? "</pre><button class=\"js\" data-copy "
 				      "aria-label=\"Copy this command\">Copy</button></div>\n"
 			    : typed ? "</pre></div>\n"
@@ -69,11 +67,11 @@ static void head(const cJSON *doc, struct text *t)
 		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		    "img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
 		    "<link rel=\"icon\" href=\"data:,\">\n<title>");
-	html_text(t, json_get_str(doc, "command") ?: "windsock");
+	text_markup(t, json_get_str(doc, "command") ?: "windsock");
 	text_add(t, " ");
-	html_text(t, json_text(doc, "verdict"));
+	text_markup(t, json_text(doc, "verdict"));
 	text_add(t, " - ");
-	html_text(t, json_text(doc, "host"));
+	text_markup(t, json_text(doc, "host"));
 	text_addf(t, "</title>\n<style>\n%s</style></head>\n", html_style);
 }
 
@@ -98,13 +96,13 @@ static void verdict(const cJSON *doc, const html_nodes *nodes, struct text *t)
 	const char *covers = json_get_str(json_get(doc, "data"), "covers");
 
 	text_add(t, "<header><h1 class=\"dim\">");
-	html_text(t, json_get_str(doc, "command") ?: "windsock");
+	text_markup(t, json_get_str(doc, "command") ?: "windsock");
 	text_add(t, " ");
-	html_text(t, json_text(doc, "windsock"));
+	text_markup(t, json_text(doc, "windsock"));
 	text_add(t, " on ");
-	html_text(t, json_text(doc, "host"));
+	text_markup(t, json_text(doc, "host"));
 	text_add(t, ", ");
-	html_text(t, json_text(doc, "time"));
+	text_markup(t, json_text(doc, "time"));
 	text_addf(t, ", %.1f s</h1>\n<div class=\"verdict %s\" role=\"status\"><b>%s</b><span>",
 		  json_get_num(doc, "seconds", 0), class_of(v), word(v));
 	text_addf(t, "%zu failed, %zu warning%s, %zu passed, %zu not tested; %zu host%s",
@@ -113,7 +111,7 @@ static void verdict(const cJSON *doc, const html_nodes *nodes, struct text *t)
 		  nodes->n == 1 ? "" : "s");
 	if (covers) {
 		text_add(t, "<br>");
-		html_text(t, covers);
+		text_markup(t, covers);
 	}
 	text_add(t, "</span></div></header>\n");
 }

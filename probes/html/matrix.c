@@ -60,16 +60,16 @@ static void pairs_from(const char *const *names, const struct html_grid *g, size
 	if (!to.n)
 		return;
 	text_add(t, "<li>");
-	html_text(t, names[from]);
+	text_markup(t, names[from]);
 	text_add(t, " to ");
-	html_text(t, hostlist_fold(a, &to));
+	text_markup(t, hostlist_fold(a, &to));
 	text_addf(t, ": %s</li>\n", state_names[state]);
 }
 
 static void tell_cut(const char *name, bool from, struct text *t)
 {
 	text_add(t, from ? "<li>" : "<li>No other host reaches ");
-	html_text(t, name);
+	text_markup(t, name);
 	text_add(t, from ? " reaches no other host</li>\n" : "</li>\n");
 }
 
@@ -197,7 +197,7 @@ static bool reach_maps(const cJSON *doc, struct arena *a, struct text *t)
 	g.hosts = names_of(json_get(matrix, "hosts"), a);
 	states(matrix, &g);
 	text_add(t, "<p class=\"dim\">Rows send, columns are asked, in this order: ");
-	html_text(t, in_order(json_get(matrix, "hosts"), a));
+	text_markup(t, in_order(json_get(matrix, "hosts"), a));
 	text_add(t, "</p>\n<h3>Who reaches whom</h3>\n");
 	html_grid_draw(&g, "Who reaches whom", "reach", t);
 	html_grid_key(&g, state_names, t);

@@ -40,21 +40,21 @@ static void card(const struct html_node *n, const char *shown, int x, int y, str
 	double gpus = json_get_num(json_get(n->data, "facts"), "gpus", NAN), speed = speed_of(n);
 
 	text_addf(t, "<g class=\"%s\"><title>", n->status);
-	html_text(t, n->host);
+	text_markup(t, n->host);
 	text_addf(t, "</title><path class=\"wire\" d=\"M%d %dv-%d\"/>", x + CARD_W / 2, y, GAP);
 	text_addf(t,
 		  "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>"
 		  "<text x=\"%d\" y=\"%d\" font-weight=\"600\">",
 		  x, y, CARD_W, CARD_H, x + 10, y + 18);
-	html_text(t, shown);
+	text_markup(t, shown);
 	text_addf(t, " (%s)</text><text class=\"dim\" x=\"%d\" y=\"%d\">", n->status, x + 10,
 		  y + 36);
-	html_text(t, *json_text(s, "interface") ? json_text(s, "interface")
-		     : n->address		? ""
-		     : n->data			? "no interface"
-						: "no answer");
+	text_markup(t, *json_text(s, "interface") ? json_text(s, "interface")
+		       : n->address		  ? ""
+		       : n->data		  ? "no interface"
+						  : "no answer");
 	text_add(t, " ");
-	html_text(t, json_get_str(s, "address") ?: n->address);
+	text_markup(t, json_get_str(s, "address") ?: n->address);
 	text_addf(t, "</text><text class=\"dim\" x=\"%d\" y=\"%d\">", x + 10, y + 53);
 	if (speed >= 0)
 		text_addf(t, "%.4g Gb/s ", speed / 1000);
@@ -97,7 +97,7 @@ static void dots(const html_nodes *of, int *y, struct text *t)
 			  "<rect class=\"box %s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\">"
 			  "<title>",
 			  of->v[i].status, GAP + (int)(i % DOTS_ROW) * (DOT + 4), *y + 8, DOT, DOT);
-		html_text(t, of->v[i].host);
+		text_markup(t, of->v[i].host);
 		text_add(t, "</title></rect>\n");
 	}
 	*y += 2 * DOT + 8;
@@ -112,7 +112,7 @@ static void network(const html_nodes *nodes, const char *name, int *y, struct ar
 		if (streq(network_of(&nodes->v[i], a), name))
 			*LIST_ADD(a, &of) = nodes->v[i];
 	text_addf(t, "<text x=\"%d\" y=\"%d\">", GAP, *y + 16);
-	html_text(t, name);
+	text_markup(t, name);
 	text_addf(t, ": %zu host%s</text><path class=\"wire\" stroke-width=\"3\" d=\"M%d %dh%d\"/>",
 		  of.n, of.n == 1 ? "" : "s", GAP, *y + 24, PER_ROW * (CARD_W + GAP) - GAP);
 	*y += 24;
@@ -209,9 +209,9 @@ static void verdict_cell(const struct node_row *r, const cJSON *causes, struct a
 	html_badge(t, r->n->status);
 	if (why) {
 		text_add(t, " <span class=\"dim\">");
-		html_text(t, json_text(why, "stage"));
+		text_markup(t, json_text(why, "stage"));
 		text_add(t, ": ");
-		html_text(t, json_text(why, "message"));
+		text_markup(t, json_text(why, "message"));
 		text_add(t, "</span>");
 	}
 	text_add(t, "</td>");
@@ -224,16 +224,16 @@ static void put_row(const struct node_row *r, const cJSON *causes, const str_lis
 
 	text_addf(t, "<tr data-status=\"%s\"><th scope=\"row\"%s>", r->n->status,
 		  r->hosts.n > 1 ? " class=\"hosts\"" : "");
-	html_text(t, hostlist_fold(a, &r->hosts));
+	text_markup(t, hostlist_fold(a, &r->hosts));
 	text_add(t, "</th>");
 	verdict_cell(r, causes, a, t);
 	for (size_t i = 0; i < stages->n; i++)
 		cell(html_stage_status(r->n->data, stages->v[i]), t);
 	text_add(t, "<td>");
-	html_text(t, json_text(s, "interface"));
+	text_markup(t, json_text(s, "interface"));
 	text_add(t, "</td><td>");
 	if (r->hosts.n == 1)
-		html_text(t, json_get_str(s, "address") ?: r->n->address);
+		text_markup(t, json_get_str(s, "address") ?: r->n->address);
 	else
 		text_addf(t, "%zu hosts", r->hosts.n);
 	text_add(t, "</td></tr>\n");
@@ -303,7 +303,7 @@ void html_node_table(const cJSON *doc, const html_nodes *nodes, struct arena *a,
 	text_add(t, "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">All</th>");
 	for (size_t i = 0; i < stages.n; i++) {
 		text_add(t, "<th scope=\"col\">");
-		html_text(t, stages.v[i]);
+		text_markup(t, stages.v[i]);
 		text_add(t, "</th>");
 	}
 	text_add(t, "<th scope=\"col\">Interface</th><th scope=\"col\">Address</th></tr></thead>"

@@ -128,9 +128,9 @@ static void table(const struct pairs *p, struct arena *a, struct text *t)
 		  n <= 32 ? " open" : "", n < p->v.n ? " (200 of them)" : "");
 	for (size_t i = 0; i < n; i++) {
 		text_add(t, "<tr><th scope=\"row\">");
-		html_text(t, p->names.v[sorted[i].from]);
+		text_markup(t, p->names.v[sorted[i].from]);
 		text_add(t, "</th><td>");
-		html_text(t, p->names.v[sorted[i].to]);
+		text_markup(t, p->names.v[sorted[i].to]);
 		text_add(t, "</td>");
 		number(sorted[i].gbps, "3", t);
 		number(sorted[i].latency_us, "1", t);
@@ -177,7 +177,7 @@ static void rail(const cJSON *o, struct arena *a, struct text *t)
 		return;
 	text_init(&title, a);
 	text_add(&title, "Bandwidth over ");
-	html_text(&title, name);
+	text_markup(&title, name);
 	map(&p, GBPS, title.s, "GB/s", false, a, t);
 	if (any_lost(&p))
 		map(&p, LOST, "Packets that had to be sent again there", "", false, a, t);
@@ -193,7 +193,7 @@ bool html_pairs(const cJSON *doc, struct arena *a, struct text *t)
 	if (p.names.n < 2)
 		return false;
 	text_add(t, "<p class=\"dim\">Rows send, columns receive, in this order: ");
-	html_text(t, in_order(&p, a));
+	text_markup(t, in_order(&p, a));
 	text_add(t, cJSON_GetArraySize(rails) > 1
 			    ? "; of several network cards the worst, and each by itself below</p>\n"
 			    : "</p>\n");

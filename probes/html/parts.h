@@ -15,8 +15,6 @@ extern const char html_style[], html_script[];
 #define HTML_UNREACHED "none answers"
 #define HTML_UNTESTED "not tested"
 
-/* Text with what HTML would take for its own made harmless. */
-void html_text(struct text *t, const char *s);
 /* "<section id=ID><h2>TITLE</h2>" */
 void html_open(struct text *t, const char *id, const char *title);
 /* A table that scrolls in its own box, for the keyboard too; html_table_end() closes it. */

@@ -139,7 +139,6 @@ static void slowness_of(struct node_look *look, const char *dir)
 		    shell_quote(look->a, dir));
 }
 
-/* An empty TMPDIR is none. */
 /* Everything that looks there hangs: shells, imports, the ranks of a job. */
 static bool is_dead(struct node_look *look, const char *dir)
 {

@@ -28,9 +28,9 @@ static void t_escape(void **state)
 
 	(void)state;
 	text_init(&t, &a);
-	html_text(&t, "a<b>&\"c'");
-	html_text(&t, NULL);
-	html_text(&t, "");
+	text_markup(&t, "a<b>&\"c'");
+	text_markup(&t, NULL);
+	text_markup(&t, "");
 	assert_string_equal(t.s, "a&#60;b&#62;&#38;&#34;c&#39;");
 }
 
