@@ -46,21 +46,36 @@ static const char *temporary(void)
 	return dir && *dir ? dir : "/tmp";
 }
 
+static bool takes_files(const char *dir)
+{
+	return folder_answers(dir) && !access(dir, W_OK | X_OK);
+}
+
+/* Where temporary files go usually, but @but, and have room; what PyTorch and Triton compile there
+ * must be loaded from there, too. NULL: nowhere. */
+static const char *another_place(const char *but)
+{
+	static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
+	struct statvfs s;
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (!streq(places[i], but) && takes_files(places[i]) &&
+		    !mount_room(places[i], &s) && !(s.f_flag & (ST_RDONLY | ST_NOEXEC)) &&
+		    (uint64_t)s.f_bavail * s.f_frsize >= DISK_LOW)
+			return places[i];
+	return NULL;
+}
+
 /* A container's tmpfs, or another that never was larger: nothing fills it that could go. */
 static void fix_small(struct finding *f, const char *dir)
 {
-	static const char *const others[] = {"/tmp", "/var/tmp", "/dev/shm"};
+	const char *place = streq(dir, temporary()) ? another_place(dir) : NULL;
 	const char *all = shell_quote(f->a, dir);
-	struct statvfs s;
 
-	for (size_t i = 0; streq(dir, temporary()) && i < ARRAY_LEN(others); i++)
-		if (!streq(others[i], dir) && !access(others[i], W_OK) &&
-		    !mount_room(others[i], &s) && (uint64_t)s.f_bavail * s.f_frsize >= DISK_LOW) {
-			finding_fix(f, "export TMPDIR=%s   # %s is too small in all", others[i],
-				    all);
-			return;
-		}
-	finding_fix(f, "findmnt -T %s   # it is too small in all", all);
+	if (place)
+		finding_fix(f, "export TMPDIR=%s   # %s is too small in all", place, all);
+	else
+		finding_fix(f, "findmnt -T %s   # it is too small in all", all);
 }
 
 static void disk_of(struct node_look *look, const char *dir)
@@ -181,22 +196,16 @@ static void disks(struct node_look *look)
 	}
 }
 
-static bool takes_files(const char *dir)
-{
-	return folder_answers(dir) && !access(dir, W_OK | X_OK);
-}
-
 /* A line with a place that can be written, and is not @but, between its words. */
 static void advise_place(struct finding *f, const char *but, const char *before, const char *behind)
 {
-	static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
+	const char *place = another_place(but);
 
-	for (size_t i = 0; i < ARRAY_LEN(places); i++)
-		if (!streq(places[i], but) && takes_files(places[i])) {
-			finding_fix(f, "export %s%s%s", before, places[i], behind);
-			return;
-		}
-	finding_fix(f, "findmnt -lo TARGET,SOURCE,FSTYPE -O ro   # what can only be read here");
+	if (place)
+		finding_fix(f, "export %s%s%s", before, place, behind);
+	else
+		finding_fix(f, "df -h /tmp /var/tmp /dev/shm; findmnt -lo TARGET,FSTYPE,OPTIONS   "
+			       "# which has room, and is neither ro nor noexec?");
 }
 
 /* Where temporary files go, and where libraries keep what they downloaded and compiled. */

@@ -53,6 +53,8 @@ int statfs(const char *path, struct statfs *ret)
 }
 
 static const char *small; /* a mount of 16 KiB; NULL: there is none */
+/* How these are mounted. */
+static unsigned long tmp_flags, var_tmp_flags, shm_flags;
 
 int statvfs(const char *path, struct statvfs *ret)
 {
@@ -63,6 +65,10 @@ int statvfs(const char *path, struct statvfs *ret)
 				.f_files = files,
 				.f_ffree = files_free,
 				.f_favail = files_free};
+	ret->f_flag = streq(path, "/tmp")	? tmp_flags
+		      : streq(path, "/var/tmp") ? var_tmp_flags
+		      : streq(path, "/dev/shm") ? shm_flags
+						: 0;
 	if (small && streq(path, small))
 		ret->f_blocks = ret->f_bavail = 4;
 	if (is_unlimited && streq(path, "/dev/shm"))
@@ -204,6 +210,44 @@ static void t_disk_too_small(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* What is compiled there at run time (Triton, torch.compile, ninja) must start from there. */
+static void t_another_place(void **state)
+{
+	static const struct {
+		unsigned long tmp, var_tmp, shm;
+		const char *fix;
+	} rows[] = {
+		{0, 0, 0, "export TMPDIR=/tmp"},
+		{ST_NOEXEC, 0, 0, "export TMPDIR=/var/tmp"},
+		{ST_RDONLY, ST_NOEXEC, 0, "export TMPDIR=/dev/shm"},
+		{ST_NOEXEC, ST_NOEXEC, ST_NOEXEC | ST_NOSUID, NULL},
+	};
+	static const char *const gone = "/proc/self/none";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char dir[] = "/tmp/t_limits.XXXXXX";
+		struct gpu_world w;
+
+		assert_non_null(small = mkdtemp(dir));
+		tmp_flags = rows[i].tmp;
+		var_tmp_flags = rows[i].var_tmp;
+		shm_flags = rows[i].shm;
+		make(&w);
+		setenv("TMPDIR", small, 1);
+		assert_true(starts_with(look(&w, "limits.disk", NULL)->fix.v[0],
+					rows[i].fix ?: "findmnt "));
+		setenv("TMPDIR", gone, 1);
+		assert_true(starts_with(look(&w, "limits.writable", gone)->fix.v[0],
+					rows[i].fix ?: "df "));
+		unsetenv("TMPDIR");
+		gpu_done(&w);
+		assert_int_equal(rmdir(dir), 0);
+	}
+	small = NULL;
+	tmp_flags = var_tmp_flags = shm_flags = 0;
+}
+
 /* "docker run --shm-size 0" gives it no limit: the memory's is its own. */
 static void t_shm_without_a_limit(void **state)
 {
@@ -299,10 +343,15 @@ static void t_numa_balancing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_memlock),	     cmocka_unit_test(t_memlock_unused),
-		cmocka_unit_test(t_memlock_of_root), cmocka_unit_test(t_files),
-		cmocka_unit_test(t_disk_too_small),  cmocka_unit_test(t_shm_without_a_limit),
-		cmocka_unit_test(t_clock),	     cmocka_unit_test(t_numa_balancing),
+		cmocka_unit_test(t_memlock),
+		cmocka_unit_test(t_memlock_unused),
+		cmocka_unit_test(t_memlock_of_root),
+		cmocka_unit_test(t_files),
+		cmocka_unit_test(t_disk_too_small),
+		cmocka_unit_test(t_another_place),
+		cmocka_unit_test(t_shm_without_a_limit),
+		cmocka_unit_test(t_clock),
+		cmocka_unit_test(t_numa_balancing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
