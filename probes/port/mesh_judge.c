@@ -1,7 +1,6 @@
 /* What is wrong about ports, in the fewest rules that would mend it: a finding for each gap. */
 #include "probes/port/mesh_judge.h"
 
-#include "lib/core/quote.h"
 #include "lib/report/json.h"
 
 static bool all_known(const struct mesh *m, const index_list *l) { return !mesh_unread(m, l).n; }
@@ -151,42 +150,12 @@ static bool is_echo(const gap_list *said, const struct mesh_gap *x)
 	return false;
 }
 
-/* No rule and no route is to be mended: it publishes what others cannot reach. NULL: it does not.
- */
-static const struct mesh_node *led_astray(const struct mesh *m, const struct mesh_gap *x)
-{
-	const struct mesh_node *at = &m->nodes[x->hosts.v[0]];
-
-	return x->in && x->hosts.n == 1 && at->astray && at->told ? at : NULL;
-}
-
-static void tell_astray(const struct mesh *m, const struct mesh_gap *x, const struct mesh_node *at,
-			struct finding *f)
-{
-	struct addr_text text;
-
-	finding_set(f, ST_FAIL,
-		    "is not reached from %s at %s: NCCL's settings there chose %s, which leads to "
-		    "none of the others, and %s does (%s)",
-		    whom(m, x), addr_print(&at->addr, &text), at->iface ?: "it", at->astray,
-		    at->told);
-	finding_expect(f, "an interface that leads to the others");
-	finding_fix(f, "export NCCL_SOCKET_IFNAME=%s   # on %s, in place of what is set there",
-		    shell_quote(m->a, arena_printf(m->a, "=%s", at->astray)), at->name);
-}
-
 static void emit(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause, bool echo)
 {
 	const char *check = mesh_is_bulk(cause) ? "mesh.bulk" : x->in ? "mesh.in" : "mesh.out";
 	bool many = x->hosts.n > 1, bulk = mesh_is_bulk(cause);
 	struct finding *f = report_find(m->report, check, mesh_names_of(m, &x->hosts));
-	const struct mesh_node *astray = led_astray(m, x);
 
-	if (astray) {
-		tell_astray(m, x, astray, f);
-		report_add(m->report, f);
-		return;
-	}
 	finding_set(f, echo ? ST_INFO : ST_FAIL, "%s%s %s%s: %s%s%s",
 		    echo ? "follows from the same, and the same mends it: " : "",
 		    x->in ? (many ? "are not reached from" : "is not reached from")

@@ -88,6 +88,7 @@ struct finding *mesh_say_link(struct mesh *m, const char *check, size_t at,
 /* Three hosts or more, and all but @at are in one network. mesh_stranger.c */
 bool mesh_is_stranger(const struct mesh *m, size_t at);
 void mesh_strangers(struct mesh *m);
+void mesh_astray(struct mesh *m); /* whom NCCL's settings let publish what leads to nobody */
 void mesh_take_own(struct mesh *m, const cJSON *line, size_t me);
 void mesh_rivals(struct mesh *m); /* who has an address that is another's, too: mesh_rival.c */
 /* Those of @l that asked for nothing without ECN. mesh_ecn.c */

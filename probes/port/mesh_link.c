@@ -302,6 +302,7 @@ void mesh_link(struct mesh *m)
 	mesh_flaps(m);
 	mesh_gone(m);
 	mesh_rivals(m);
+	mesh_astray(m);
 	for (size_t i = 0; i < m->n; i++)
 		judge_noarp(m, i);
 	for (size_t i = 0; i < m->n; i++)

@@ -224,6 +224,16 @@ static const struct {
 	 NULL,
 	 NULL,
 	 NULL},
+	/* NCCL's settings there chose a card that leads to nobody: whatever that looks like to
+	 * each of the others, and though it looks like a wrong address */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", ",\"row\":[\"o . 1\",\"\",\"u r -\"]"),
+	  NODE(2, "c", "10.0.1.6", "10.0.1.0/24",
+	       ",\"astray\":\"e1\",\"told\":\"NCCL_SOCKET_IFNAME=e0\""
+	       ",\"row\":[\"f g -\",\"f g -\",\"\"]")},
+	 "mesh.in",
+	 "c",
+	 "export NCCL_SOCKET_IFNAME='=e1'   # on c"},
 	/* it has met one of them: a card of its kind needs none */
 	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"f g -\",\"o . 1\"]"),
 	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24",
