@@ -45,6 +45,11 @@ cJSON *json_object(cJSON *object, const char *key)
 	return v;
 }
 
+void json_push_word(cJSON *array, const char *value)
+{
+	cJSON_AddItemToArray(array, cJSON_CreateStringReference(value));
+}
+
 cJSON *json_array(cJSON *object, const char *key)
 {
 	cJSON *v = cJSON_CreateArray();

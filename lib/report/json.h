@@ -15,6 +15,8 @@ void json_str(cJSON *object, const char *key, const char *value); /* NULL: no ke
 void json_num(cJSON *object, const char *key, double value);	  /* NAN, infinite: no key */
 void json_bool(cJSON *object, const char *key, bool value);
 void json_push_str(cJSON *array, const char *value);
+/* Without a copy: it stays for as long as the document does. Of millions it counts. */
+void json_push_word(cJSON *array, const char *value);
 cJSON *json_object(cJSON *object, const char *key); /* adds {} */
 cJSON *json_array(cJSON *object, const char *key);  /* adds [] */
 cJSON *json_push_object(cJSON *array);

@@ -119,16 +119,18 @@ struct mesh_more {
 	const struct mesh_rule *rule;
 	struct mesh_more *next;
 };
+/* Of a pair: what they take grows with the square of the hosts that answer. */
 struct mesh_cell {
 	const char *row;	      /* "STATES CAUSES", a letter per port; NULL: unknown */
 	uint8_t state, cause;	      /* of its worst port: enum port_state, enum port_cause */
 	uint16_t bad;		      /* ports that failed */
 	uint16_t bad_port;	      /* the first of them */
 	uint16_t late;		      /* ports that answered when they were asked again */
+	uint16_t path_mtu;	      /* of what passed, or would; 0: not known */
 	bool cut;		      /* small messages pass, bulk does not */
 	bool talked;		      /* bulk passed */
 	bool straight;		      /* it went to the card that has the address */
-	uint16_t path_mtu;	      /* of what passed, or would; 0: not known */
+	bool own_path;		      /* @paths, and it is a next hop of its own that is dead */
 	float ms;		      /* NAN: none reached */
 	float crawl_mbps;	      /* where bulk took long; 0: it did not */
 	float gbps;		      /* NAN: not measured */
@@ -137,7 +139,6 @@ struct mesh_cell {
 	struct mesh_more *more;
 	const char *router; /* the asker sends it there, and it is of its own network; or NULL */
 	const char *paths;  /* what its asker knows of several paths, or NULL */
-	bool own_path;	    /* ... and it is a next hop of its own that is dead */
 	const struct mesh_rule *seldom; /* that may stop it, too, where nothing else explains it */
 	struct mesh_idle *idle;		/* of silent connections that the asker opened, or NULL */
 };
@@ -163,7 +164,8 @@ struct mesh {
 	struct arena *a;
 	struct report *report;
 	struct mesh_node *nodes;
-	struct mesh_cell *cells; /* [from * n + to] */
+	struct mesh_cell **rows; /* [from][to]; NULL: of its way to others nothing is known */
+	struct mesh_cell blank;	 /* so is a pair of which nothing is known */
 	size_t n;
 	const size_t *rank_node; /* of each rank the node it speaks for, before mesh_take() */
 	size_t nranks;
@@ -174,10 +176,17 @@ struct mesh {
 	LIST(struct mesh_own) own;
 	LIST(struct mesh_undo) undone;
 };
-static inline struct mesh_cell *mesh_at(const struct mesh *m, size_t from, size_t to)
+/* Thousands of hosts that do not answer have no cells: those of a host come with what it tells. */
+static inline const struct mesh_cell *mesh_at(const struct mesh *m, size_t from, size_t to)
 {
-	return &m->cells[from * m->n + to];
+	return m->rows[from] ? &m->rows[from][to] : &m->blank;
 }
+/* The same, to be written to. */
+struct mesh_cell *mesh_edit(const struct mesh *m, size_t from, size_t to);
+/* All pairs of which something may be known. */
+#define MESH_EACH(m, from, to)                                                                     \
+	for (size_t from = 0; from < (m)->n; from++)                                               \
+		for (size_t to = (m)->rows[from] ? 0 : (m)->n; to < (m)->n; to++)
 bool mesh_cell_is_bad(const struct mesh_cell *c);
 void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena *a,
 	       struct report *r);
@@ -210,7 +219,8 @@ const char *mesh_row_fold(struct arena *a, const struct reach_result *v, size_t 
 const char *mesh_row_unfold(struct arena *a, const char *s, size_t n, float *ret_ms);
 /* The node of a rank that JSON names; MESH_NO_NODE: it is none. */
 size_t mesh_node_of(const struct mesh *m, const cJSON *rank);
-/* The matrix for people, and data.matrix and data.targets[] for programs. */
+/* The matrix for people, where anything of it is known, and data.matrix and data.targets[] for
+ * programs. */
 void mesh_view(const struct mesh *m, size_t width); /* of a terminal; 0: it is read on none */
 void mesh_data(const struct mesh *m, cJSON *data);
 /* What is wrong, and the smallest set of rules that would mend it. */

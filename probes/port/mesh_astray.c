@@ -29,7 +29,7 @@ static size_t spoilt(struct mesh *m, size_t at, const index_list *others)
 	size_t n = 0;
 
 	for (size_t i = 0; i < others->n; i++) {
-		mesh_at(m, others->v[i], at)->cause = CAUSE_LINK;
+		mesh_edit(m, others->v[i], at)->cause = CAUSE_LINK;
 		n += 1 + (mesh_at(m, at, others->v[i])->cause == CAUSE_LINK);
 	}
 	return n;

@@ -66,5 +66,5 @@ void mesh_ecn(struct mesh *m)
 		    hosts.n == 1 ? "asks" : "ask", late, late == 1 ? "" : "s");
 	for (size_t i = 0; i < hosts.n; i++)
 		for (size_t k = 0; k < m->n; k++)
-			mesh_at(m, hosts.v[i], k)->late = 0;
+			mesh_edit(m, hosts.v[i], k)->late = 0;
 }

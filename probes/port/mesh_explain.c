@@ -41,7 +41,7 @@ static struct mesh_cell *cell_of(struct mesh *m, const cJSON *from_rank, const c
 {
 	size_t from = mesh_node_of(m, from_rank), to = mesh_node_of(m, to_rank);
 
-	return from == MESH_NO_NODE || to == MESH_NO_NODE ? NULL : mesh_at(m, from, to);
+	return from == MESH_NO_NODE || to == MESH_NO_NODE ? NULL : mesh_edit(m, from, to);
 }
 
 static bool is_hook(const char *text, enum mesh_hook *ret)
@@ -176,19 +176,20 @@ static bool may_be_filtered(const struct mesh_node *at, const struct mesh_cell *
 /* Questions of theirs that arrived here, and whose answers got lost. */
 static void take_half(struct mesh *m, size_t from, size_t me)
 {
-	struct mesh_cell *c = mesh_at(m, from, me);
+	const struct mesh_cell *c = mesh_at(m, from, me);
 	size_t ports = m->nodes[me].ports.n;
 
 	if (is_unexplained(c))
-		c->cause = !mesh_at(m, me, from)->straight &&
-					   may_be_filtered(&m->nodes[from], c, ports)
-				   ? CAUSE_OWN_RP_FILTER
-				   : CAUSE_LOST_ANSWER;
+		mesh_edit(m, from, me)->cause =
+			!mesh_at(m, me, from)->straight &&
+					may_be_filtered(&m->nodes[from], c, ports)
+				? CAUSE_OWN_RP_FILTER
+				: CAUSE_LOST_ANSWER;
 }
 
 static void take_straight(struct mesh *m, size_t to, size_t me)
 {
-	mesh_at(m, me, to)->straight = true;
+	mesh_edit(m, me, to)->straight = true;
 }
 
 /*
@@ -197,7 +198,7 @@ static void take_straight(struct mesh *m, size_t to, size_t me)
  */
 static void take_elsewhere(struct mesh *m, size_t peer, size_t me)
 {
-	struct mesh_cell *to_me = mesh_at(m, peer, me), *to_peer = mesh_at(m, me, peer);
+	struct mesh_cell *to_me = mesh_edit(m, peer, me), *to_peer = mesh_edit(m, me, peer);
 	const struct mesh_node *here = &m->nodes[me], *there = &m->nodes[peer];
 	/* where all filters are strict it is easier to mend the one route */
 	bool routed = here->strict && mesh_undo(m, me, peer);
@@ -230,18 +231,18 @@ static void take_no_way_back(struct mesh *m, size_t me)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct mesh_cell *to = mesh_at(m, me, i);
-		struct mesh_cell *from = mesh_at(m, i, me);
+		const struct mesh_cell *from = mesh_at(m, i, me);
 
 		/* some of its answers came? Then it has a way back */
 		if (to->row && to->bad && is_unexplained(from) &&
 		    from->bad >= m->nodes[me].ports.n &&
 		    (to->cause == CAUSE_NO_ROUTE || to->cause == CAUSE_OWN_ROUTE))
-			from->cause = CAUSE_NO_WAY_BACK;
+			mesh_edit(m, i, me)->cause = CAUSE_NO_WAY_BACK;
 		if (to->own_path && to->cause == CAUSE_PATHS && !from->own_path && !from->rule &&
 		    (from->cause == CAUSE_PATHS || is_unexplained(from) || is_half(from)))
-			from->cause = CAUSE_LINK; /* its answers go the same way */
+			mesh_edit(m, i, me)->cause = CAUSE_LINK; /* its answers go the same way */
 		if (is_unseen(to) && (is_unexplained(from) || is_half(from)))
-			from->cause = CAUSE_LINK;
+			mesh_edit(m, i, me)->cause = CAUSE_LINK;
 	}
 }
 
@@ -256,8 +257,8 @@ static void take_routed(struct mesh *m, const cJSON *line, size_t me)
 
 		if (peer == MESH_NO_NODE)
 			continue;
-		to = mesh_at(m, me, peer);
-		from = mesh_at(m, peer, me);
+		to = mesh_edit(m, me, peer);
+		from = mesh_edit(m, peer, me);
 		to->router = json_copy(m->a, i, "by");
 		if (is_unseen(to) || is_unexplained(to))
 			to->cause = CAUSE_ROUTER;
@@ -276,8 +277,8 @@ static void take_paths(struct mesh *m, const cJSON *line, size_t me)
 
 		if (to == MESH_NO_NODE)
 			continue;
-		mesh_at(m, me, to)->paths = json_copy(m->a, i, "said");
-		mesh_at(m, me, to)->own_path = cJSON_IsTrue(json_get(i, "own"));
+		mesh_edit(m, me, to)->paths = json_copy(m->a, i, "said");
+		mesh_edit(m, me, to)->own_path = cJSON_IsTrue(json_get(i, "own"));
 	}
 }
 
@@ -299,10 +300,10 @@ void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me)
 	take_routed(m, line, me);
 	/* its other card answered for the address, and what came in there was dropped */
 	for (size_t i = 0; here->twin && i < m->n; i++) {
-		struct mesh_cell *c = mesh_at(m, i, me);
+		const struct mesh_cell *c = mesh_at(m, i, me);
 
 		if (is_unexplained(c) && !c->straight && may_be_filtered(here, c, here->ports.n))
-			c->cause = CAUSE_RP_FILTER;
+			mesh_edit(m, i, me)->cause = CAUSE_RP_FILTER;
 	}
 }
 

@@ -152,8 +152,8 @@ static void join(const struct mesh *m, struct mesh_gap *to, const struct mesh_ga
 
 static bool has_edge(const struct mesh *m, enum port_cause cause)
 {
-	for (size_t i = 0; i < m->n * m->n; i++)
-		if (m->cells[i].cause == cause && mesh_cell_is_bad(&m->cells[i]))
+	MESH_EACH (m, from, to)
+		if (mesh_at(m, from, to)->cause == cause && mesh_cell_is_bad(mesh_at(m, from, to)))
 			return true;
 	return false;
 }

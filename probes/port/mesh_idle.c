@@ -7,7 +7,7 @@
 /* ---- taken ---- */
 static struct mesh_idle *idle_at(const struct mesh *m, size_t from, size_t to)
 {
-	struct mesh_cell *c = mesh_at(m, from, to);
+	struct mesh_cell *c = mesh_edit(m, from, to);
 
 	if (!c->idle)
 		c->idle = arena_alloc(m->a, sizeof(*c->idle));

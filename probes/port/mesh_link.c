@@ -57,26 +57,34 @@ bool mesh_have_met(const struct mesh *m, size_t x, size_t y)
 /* Both ways of it are explained by what is said of one of the two. */
 void mesh_settle(struct mesh *m, size_t x, size_t y)
 {
-	struct mesh_cell *c[] = {mesh_at(m, x, y), mesh_at(m, y, x)};
+	const size_t ways[][2] = {{x, y}, {y, x}};
 
-	for (size_t i = 0; i < ARRAY_LEN(c); i++)
-		if (is_lost(c[i]) || (mesh_is_bulk((enum port_cause)c[i]->cause) && !c[i]->rule))
-			c[i]->cause = CAUSE_LINK;
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		const struct mesh_cell *c = mesh_at(m, ways[i][0], ways[i][1]);
+
+		if (is_lost(c) || (mesh_is_bulk((enum port_cause)c->cause) && !c->rule))
+			mesh_edit(m, ways[i][0], ways[i][1])->cause = CAUSE_LINK;
+	}
+}
+
+static void settle_way(struct mesh *m, size_t from, size_t to)
+{
+	struct mesh_cell *c;
+
+	if (!m->rows[from])
+		return;
+	c = mesh_edit(m, from, to);
+	c->late = 0;
+	c->crawl_mbps = 0;
+	if (mesh_cell_is_bad(c) && !c->rule)
+		c->cause = CAUSE_LINK;
 }
 
 void mesh_settle_all(struct mesh *m, size_t at)
 {
 	for (size_t i = 0; i < m->n; i++) {
-		struct mesh_cell *ways[] = {mesh_at(m, at, i), mesh_at(m, i, at)};
-
-		for (size_t k = 0; k < ARRAY_LEN(ways); k++) {
-			struct mesh_cell *c = ways[k];
-
-			c->late = 0;
-			c->crawl_mbps = 0;
-			if (mesh_cell_is_bad(c) && !c->rule)
-				c->cause = CAUSE_LINK;
-		}
+		settle_way(m, at, i);
+		settle_way(m, i, at);
 	}
 }
 

@@ -38,16 +38,13 @@ static struct finding *say(struct mesh *m, const char *check, size_t at, bool ec
 /* The ways that have @at at one end, from it and to it; m->n: all ways. */
 static size_t ways_at(const struct mesh *m, size_t at) { return m->n * (at < m->n ? 2 : m->n); }
 
-static struct mesh_cell *way(const struct mesh *m, size_t at, size_t k)
+static struct way {
+	size_t from, to;
+} way(const struct mesh *m, size_t at, size_t k)
 {
 	if (at == m->n)
-		return &m->cells[k];
-	return k < m->n ? mesh_at(m, at, k) : mesh_at(m, k - m->n, at);
-}
-
-static size_t to_of(const struct mesh *m, const struct mesh_cell *c)
-{
-	return (size_t)(c - m->cells) % m->n;
+		return (struct way){k / m->n, k % m->n};
+	return k < m->n ? (struct way){at, k} : (struct way){k - m->n, at};
 }
 
 /* All answers that were late, or (@at a node) those with it at one end. */
@@ -55,8 +52,11 @@ static size_t late_at(const struct mesh *m, size_t at)
 {
 	size_t late = 0;
 
-	for (size_t k = 0; k < ways_at(m, at); k++)
-		late += way(m, at, k)->late;
+	for (size_t k = 0; k < ways_at(m, at); k++) {
+		struct way w = way(m, at, k);
+
+		late += mesh_at(m, w.from, w.to)->late;
+	}
 	return late;
 }
 
@@ -64,9 +64,11 @@ static size_t asked_at(const struct mesh *m, size_t at)
 {
 	size_t n = 0;
 
-	for (size_t k = 0; k < ways_at(m, at); k++)
-		if (way(m, at, k)->row)
-			n += m->nodes[to_of(m, way(m, at, k))].ports.n;
+	for (size_t k = 0; k < ways_at(m, at); k++) {
+		struct way w = way(m, at, k);
+
+		n += mesh_at(m, w.from, w.to)->row ? m->nodes[w.to].ports.n : 0;
+	}
 	return n;
 }
 
@@ -92,12 +94,13 @@ static bool settle(struct mesh *m, size_t at)
 	bool any = false;
 
 	for (size_t k = 0; k < ways_at(m, at); k++) {
-		struct mesh_cell *c = way(m, at, k);
-		bool part = c->cause == CAUSE_DROPPED && c->bad < m->nodes[to_of(m, c)].ports.n;
+		struct way w = way(m, at, k);
+		const struct mesh_cell *c = mesh_at(m, w.from, w.to);
+		bool part = c->cause == CAUSE_DROPPED && c->bad < m->nodes[w.to].ports.n;
 
 		if (mesh_cell_is_bad(c) && !c->rule &&
 		    (part || mesh_is_bulk((enum port_cause)c->cause))) {
-			c->cause = CAUSE_LINK;
+			mesh_edit(m, w.from, w.to)->cause = CAUSE_LINK;
 			any = true;
 		}
 	}
@@ -108,22 +111,21 @@ static bool settle(struct mesh *m, size_t at)
  */
 static void say_waited(const struct mesh *m)
 {
-	const struct mesh_cell *one = NULL;
+	struct way one = {0};
 	struct finding *f;
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->n * m->n; i++)
-		if (m->cells[i].late && m->cells[i].ms >= PORT_LATE_MS) {
-			one = &m->cells[i];
+	MESH_EACH (m, from, to)
+		if (mesh_at(m, from, to)->late && mesh_at(m, from, to)->ms >= PORT_LATE_MS) {
+			one = (struct way){from, to};
 			n++;
 		}
 	if (!n)
 		return;
 	f = report_find(m->report, "mesh.first",
 			n > 1 ? mesh_pairs(m, n)
-			      : arena_printf(m->a, "%s to %s",
-					     m->nodes[(size_t)(one - m->cells) / m->n].name,
-					     m->nodes[to_of(m, one)].name));
+			      : arena_printf(m->a, "%s to %s", m->nodes[one.from].name,
+					     m->nodes[one.to].name));
 	finding_set(f, ST_INFO,
 		    "answered only when all was asked again, a second later: a rule that limits "
 		    "new connections, or a tunnel that begins with the first packet");
@@ -165,13 +167,13 @@ static void spread_trickle(struct mesh *m)
 {
 	bool *slow = arena_alloc(m->a, m->n);
 
-	for (size_t i = 0; i < m->n * m->n; i++)
-		if (is_trickle(&m->cells[i]) || m->cells[i].crawl_mbps > 0)
-			slow[i / m->n] = slow[i % m->n] = true;
-	for (size_t i = 0; i < m->n * m->n; i++) {
-		struct mesh_cell *c = &m->cells[i];
+	MESH_EACH (m, from, to)
+		if (is_trickle(mesh_at(m, from, to)) || mesh_at(m, from, to)->crawl_mbps > 0)
+			slow[from] = slow[to] = true;
+	MESH_EACH (m, from, to) {
+		struct mesh_cell *c = mesh_edit(m, from, to);
 
-		if (c->cut && c->cause == CAUSE_NO_BULK && (slow[i / m->n] || slow[i % m->n]))
+		if (c->cut && c->cause == CAUSE_NO_BULK && (slow[from] || slow[to]))
 			c->cause = CAUSE_TRICKLE;
 	}
 }

@@ -112,23 +112,22 @@ static void judge_path(const struct mesh *m)
 {
 	struct finding *f;
 
-	for (size_t from = 0; from < m->n; from++)
-		for (size_t to = 0; to < m->n; to++) {
-			const struct mesh_cell *c = mesh_at(m, from, to);
-			const struct mesh_node *x = &m->nodes[from], *y = &m->nodes[to];
-			unsigned ends = x->mtu < y->mtu ? x->mtu : y->mtu;
+	MESH_EACH (m, from, to) {
+		const struct mesh_cell *c = mesh_at(m, from, to);
+		const struct mesh_node *x = &m->nodes[from], *y = &m->nodes[to];
+		unsigned ends = x->mtu < y->mtu ? x->mtu : y->mtu;
 
-			if (!c->row || c->cut || !c->path_mtu || c->path_mtu >= ends)
-				continue;
-			f = report_find(m->report, "mesh.mtu",
-					arena_printf(m->a, "%s to %s", x->name, y->name));
-			finding_set(f, ST_INFO,
-				    "the path takes %u bytes where both ends have %u: it says so, "
-				    "and bulk passes",
-				    c->path_mtu, ends);
-			report_add(m->report, f);
-			return;
-		}
+		if (!c->row || c->cut || !c->path_mtu || c->path_mtu >= ends)
+			continue;
+		f = report_find(m->report, "mesh.mtu",
+				arena_printf(m->a, "%s to %s", x->name, y->name));
+		finding_set(f, ST_INFO,
+			    "the path takes %u bytes where both ends have %u: it says so, "
+			    "and bulk passes",
+			    c->path_mtu, ends);
+		report_add(m->report, f);
+		return;
+	}
 }
 
 void mesh_mtu(const struct mesh *m)

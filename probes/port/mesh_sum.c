@@ -104,12 +104,16 @@ static bool has_rate(const struct mesh *m, size_t from, size_t to)
 static float quantile(const struct mesh *m, float (*of)(const struct mesh_cell *c), double part,
 		      size_t *ret_n)
 {
-	float *v = arena_alloc(m->a, (m->n * m->n + 1) * sizeof(*v));
+	size_t rows = 0;
+	float *v;
 
+	for (size_t i = 0; i < m->n; i++)
+		rows += m->rows[i] != NULL;
+	v = arena_alloc(m->a, (rows * m->n + 1) * sizeof(*v));
 	*ret_n = 0;
-	for (size_t i = 0; i < m->n * m->n; i++)
-		if (isfinite(of(&m->cells[i])))
-			v[(*ret_n)++] = of(&m->cells[i]);
+	MESH_EACH (m, from, to)
+		if (isfinite(of(mesh_at(m, from, to))))
+			v[(*ret_n)++] = of(mesh_at(m, from, to));
 	sort_floats(v, *ret_n);
 	return *ret_n ? v[(size_t)((double)*ret_n * part)] : NAN;
 }
@@ -175,14 +179,14 @@ static size_t judge_slow(const struct mesh *m, float usual, bool *ret_host)
 			 worst_of(m, host, in), mesh_resent_of(m, host, in), usual);
 	}
 	*ret_host = said > 0;
-	for (size_t i = 0; i < m->n * m->n; i++) {
-		size_t from = i / m->n, to = i % m->n;
+	MESH_EACH (m, from, to) {
+		const struct mesh_cell *c = mesh_at(m, from, to);
 
-		if (!has_rate(m, from, to) || m->cells[i].gbps >= usual / 2 || bad[0][from] ||
-		    bad[1][to] || said++ >= MOST_SLOW)
+		if (!has_rate(m, from, to) || c->gbps >= usual / 2 || bad[0][from] || bad[1][to] ||
+		    said++ >= MOST_SLOW)
 			continue;
 		say_slow(m, arena_printf(m->a, "%s to %s", m->nodes[from].name, m->nodes[to].name),
-			 "only", m->cells[i].gbps, mesh_resent_between(m, &m->cells[i]), usual);
+			 "only", c->gbps, mesh_resent_between(m, c), usual);
 	}
 	return said;
 }
@@ -235,13 +239,20 @@ static const char *ms_text(const struct mesh *m, float ms)
 
 static const char *slowest(const struct mesh *m)
 {
-	size_t at = 0;
+	size_t asker = 0, asked = 0;
+	float most = NAN;
 
-	for (size_t i = 0; i < m->n * m->n; i++)
-		if (isfinite(ms_of(&m->cells[i])) && !(ms_of(&m->cells[at]) >= ms_of(&m->cells[i])))
-			at = i;
-	return arena_printf(m->a, "%s (%s to %s)", ms_text(m, m->cells[at].ms),
-			    m->nodes[at / m->n].name, m->nodes[at % m->n].name);
+	MESH_EACH (m, from, to) {
+		float ms = ms_of(mesh_at(m, from, to));
+
+		if (!isfinite(ms) || most >= ms)
+			continue;
+		most = ms;
+		asker = from;
+		asked = to;
+	}
+	return arena_printf(m->a, "%s (%s to %s)", ms_text(m, most), m->nodes[asker].name,
+			    m->nodes[asked].name);
 }
 
 /* However healthy each one is by itself: what was asked is what is between them. */
@@ -294,8 +305,8 @@ static void sum_up(const struct mesh *m)
 	float usual = quantile(m, ms_of, 0.5, &timed);
 	struct finding *f;
 
-	for (size_t i = 0; i < m->n * m->n; i++) {
-		const struct mesh_cell *c = &m->cells[i];
+	MESH_EACH (m, from, to) {
+		const struct mesh_cell *c = mesh_at(m, from, to);
 
 		known += c->row != NULL;
 		good += c->row && !mesh_cell_is_bad(c);

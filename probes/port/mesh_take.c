@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <math.h>
 
+_Static_assert(sizeof(struct mesh_cell) <= 88, "there are millions of them");
+
 void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena *a,
 	       struct report *r)
 {
@@ -14,9 +16,20 @@ void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena
 	m->way = (struct host_way){.rsh = o->rsh, .srun = o->srun, .none = o->serve || !o->hosts.n};
 	m->told = (struct tally){.a = a, .r = r, .way = &m->way, .fold = !report_wants_data(r)};
 	m->nodes = arena_alloc(a, n * sizeof(*m->nodes));
-	m->cells = arena_alloc(a, n * n * sizeof(*m->cells));
-	for (size_t i = 0; i < n * n; i++)
-		m->cells[i].ms = m->cells[i].gbps = m->cells[i].resent = NAN;
+	m->rows = arena_alloc(a, n * sizeof(*m->rows));
+	m->blank.ms = m->blank.gbps = m->blank.resent = NAN;
+}
+
+struct mesh_cell *mesh_edit(const struct mesh *m, size_t from, size_t to)
+{
+	struct mesh_cell **row = &m->rows[from];
+
+	if (!*row) {
+		*row = arena_alloc(m->a, m->n * sizeof(**row));
+		for (size_t i = 0; i < m->n; i++)
+			(*row)[i] = m->blank;
+	}
+	return &(*row)[to];
 }
 
 static void read_ports(const struct mesh *m, const cJSON *list, struct mesh_node *x)
@@ -111,7 +124,7 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at)
 
 static void read_cell(struct mesh *m, size_t from, size_t to, const char *row)
 {
-	struct mesh_cell *c = mesh_at(m, from, to);
+	struct mesh_cell *c = mesh_edit(m, from, to);
 	const struct mesh_node *x = &m->nodes[to];
 	size_t n = x->ports.n;
 	int state, cause;
@@ -167,11 +180,11 @@ static void take_row(struct mesh *m, const cJSON *line, size_t from)
 		if (to == MESH_NO_NODE || to == from || !cJSON_IsString(row))
 			continue;
 		read_cell(m, from, to, row->valuestring);
-		read_talk(mesh_at(m, from, to), talk, mtu);
+		read_talk(mesh_edit(m, from, to), talk, mtu);
 		if (cJSON_IsNumber(late) && late->valuedouble >= 0 && late->valuedouble < 1000)
-			mesh_at(m, from, to)->late = (uint16_t)late->valuedouble;
+			mesh_edit(m, from, to)->late = (uint16_t)late->valuedouble;
 		if (cJSON_IsNumber(crawl) && crawl->valuedouble > 0)
-			mesh_at(m, from, to)->crawl_mbps = (float)crawl->valuedouble;
+			mesh_edit(m, from, to)->crawl_mbps = (float)crawl->valuedouble;
 	}
 }
 
@@ -186,9 +199,9 @@ static void take_rates(struct mesh *m, const cJSON *line, size_t from)
 		if (to == MESH_NO_NODE || to == from)
 			continue;
 		if (cJSON_IsNumber(gbps))
-			mesh_at(m, from, to)->gbps = (float)gbps->valuedouble;
+			mesh_edit(m, from, to)->gbps = (float)gbps->valuedouble;
 		if (cJSON_IsNumber(resent))
-			mesh_at(m, from, to)->resent = (float)resent->valuedouble;
+			mesh_edit(m, from, to)->resent = (float)resent->valuedouble;
 	}
 }
 

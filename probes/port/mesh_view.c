@@ -200,11 +200,22 @@ static void put_legend(const struct mesh *m, bool bad)
 		      same ? "   = the same machine" : "");
 }
 
+/* Has anybody told of a way? */
+static bool is_known(const struct mesh *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->rows[i])
+			return true;
+	return false;
+}
+
 void mesh_view(const struct mesh *m, size_t width)
 {
 	const struct block all = {.to = m->n};
 	size_t name_w = 5;
 
+	if (!is_known(m))
+		return;
 	for (size_t i = 0; i < m->n; i++)
 		if (strlen(m->nodes[i].name) > name_w)
 			name_w = strlen(m->nodes[i].name);
@@ -297,7 +308,7 @@ void mesh_data(const struct mesh *m, cJSON *data)
 		json_push_str(hosts, x->name);
 		json_push_str(addresses, x->addr.sa.sa_family ? addr_print(&x->addr, &at) : "");
 		for (size_t to = 0; to < m->n; to++) {
-			json_push_str(row, cell_name(m, from, to));
+			json_push_word(row, cell_name(m, from, to));
 			if (from == to)
 				continue;
 			put_targets(m, from, to, targets);

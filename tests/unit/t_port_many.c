@@ -18,8 +18,8 @@ struct many {
 	char path[64];
 };
 
-/* All of them asked, and nobody reached anybody. */
-static void many_make(struct many *x, size_t n, const char *format, enum port_cause cause)
+/* Before they have said anything of each other. */
+static void many_begin(struct many *x, size_t n, const char *format)
 {
 	struct report_opts o = {.command = "portcheck", .format = format, .host = "me"};
 	struct err e = {0};
@@ -45,11 +45,18 @@ static void many_make(struct many *x, size_t n, const char *format, enum port_ca
 		at->addr.v4.sin_family = AF_INET;
 		at->addr.v4.sin_addr.s_addr = htonl(0x0a000001U + (uint32_t)i);
 		*LIST_ADD(&x->a, &at->ports) = 29500;
+	}
+}
+
+/* All of them asked, and nobody reached anybody. */
+static void many_make(struct many *x, size_t n, const char *format, enum port_cause cause)
+{
+	many_begin(x, n, format);
+	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++)
 			if (i != k)
-				*mesh_at(&x->m, i, k) = (struct mesh_cell){
+				*mesh_edit(&x->m, i, k) = (struct mesh_cell){
 					.row = "f g -", .bad = 1, .cause = (uint8_t)cause};
-	}
 }
 
 /* The report as it was written. */
@@ -150,9 +157,11 @@ static void without_a_rule(void **state UNUSED)
 		AUTO(many_done) struct many x;
 
 		many_make(&x, 200, "table", causes[i]);
-		for (size_t k = 0; k < 200 * 200 && causes[i] == CAUSE_BULK; k++) {
-			x.m.cells[k].cut = x.m.cells[k].row;
-			x.m.cells[k].path_mtu = 1400;
+		MESH_EACH (&x.m, from, to) {
+			struct mesh_cell *c = mesh_edit(&x.m, from, to);
+
+			c->cut = c->row && causes[i] == CAUSE_BULK;
+			c->path_mtu = c->cut ? 1400 : 0;
 		}
 		mesh_judge(&x.m);
 		assert_int_equal(report_count(x.m.report, ST_FAIL), 1);
@@ -203,10 +212,10 @@ static void where_the_rule_is(void **state UNUSED)
 	const cJSON *rule;
 
 	many_make(&x, 6, "json", CAUSE_NONE);
-	for (size_t i = 0; i < 36; i++)
-		x.m.cells[i].bad = 0;
+	MESH_EACH (&x.m, from, to)
+		mesh_edit(&x.m, from, to)->bad = 0;
 	for (size_t i = 1; i < 6; i++) {
-		*mesh_at(&x.m, 0, i) =
+		*mesh_edit(&x.m, 0, i) =
 			(struct mesh_cell){.row = "f g -", .bad = 1, .cause = CAUSE_DROPPED};
 		take_rule(&x, i, "drop");
 	}
@@ -251,6 +260,27 @@ static void what_all_say_of_themselves(void **state UNUSED)
 	}
 }
 
+/* What nobody told of takes no memory, is in no matrix, and is unknown for programs. */
+static void nobody_answers(void **state UNUSED)
+{
+	AUTO(many_done) struct many x;
+	const cJSON *cells;
+	size_t known = 0;
+
+	many_begin(&x, MANY, "json");
+	mesh_conclude(&x.m);
+	MESH_EACH (&x.m, from, to)
+		known++;
+	assert_int_equal(known, 0);
+	cells = json_get(json_get(report_data(x.m.report), "matrix"), "cells");
+	assert_int_equal(cJSON_GetArraySize(cells), MANY);
+	assert_string_equal(cells->child->child->valuestring, "self");
+	assert_string_equal(cells->child->child->next->valuestring, "unknown");
+	assert_int_equal(report_count(x.m.report, ST_ERROR), 1);
+	assert_int_equal(report_end(x.m.report, &(struct err){0}), 3);
+	(void)unlink(x.path);
+}
+
 /* Everything is lost and late between all of them: soon said, in little memory, and of no card. */
 static void below_tcp(void **state UNUSED)
 {
@@ -259,8 +289,8 @@ static void below_tcp(void **state UNUSED)
 	many_make(&x, MANY, "table", CAUSE_DROPPED);
 	for (size_t i = 0; i < MANY; i++)
 		x.m.nodes[i].mac = arena_printf(&x.a, "02:00:00:00:%02zx:%02zx", i >> 8, i & 255);
-	for (size_t i = 0; i < (size_t)MANY * MANY; i++)
-		x.m.cells[i].late = 1;
+	MESH_EACH (&x.m, from, to)
+		mesh_edit(&x.m, from, to)->late = 1;
 	mesh_link(&x.m);
 	assert_int_equal(x.m.told.items.n, 0);
 	mesh_loss(&x.m);
@@ -419,6 +449,7 @@ int main(void)
 		cmocka_unit_test(where_portcheck_does_not_stay),
 		cmocka_unit_test(where_the_rule_is),
 		cmocka_unit_test(what_all_say_of_themselves),
+		cmocka_unit_test(nobody_answers),
 		cmocka_unit_test(below_tcp),
 		cmocka_unit_test(other_masks),
 		cmocka_unit_test(other_ways),

@@ -43,20 +43,20 @@ static void bench_make(struct bench *b, size_t n)
 		*LIST_ADD(&b->a, &x->ports) = 40000;
 		for (size_t k = 0; k < n; k++)
 			if (i != k)
-				*mesh_at(&b->m, i, k) = (struct mesh_cell){
+				*mesh_edit(&b->m, i, k) = (struct mesh_cell){
 					.row = "rr cc 0.1", .ms = 0.1F, .gbps = NAN};
 	}
 }
 
 static void block(struct bench *b, size_t from, size_t to, enum port_cause cause)
 {
-	*mesh_at(&b->m, from, to) = (struct mesh_cell){.row = "ff gg -",
-						       .state = PORT_FILTERED,
-						       .cause = (uint8_t)cause,
-						       .bad = 2,
-						       .bad_port = 29500,
-						       .ms = NAN,
-						       .gbps = NAN};
+	*mesh_edit(&b->m, from, to) = (struct mesh_cell){.row = "ff gg -",
+							 .state = PORT_FILTERED,
+							 .cause = (uint8_t)cause,
+							 .bad = 2,
+							 .bad_port = 29500,
+							 .ms = NAN,
+							 .gbps = NAN};
 }
 
 static unsigned host_of(const char *name) { return (unsigned)(name[1] - '0'); }

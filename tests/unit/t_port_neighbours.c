@@ -180,7 +180,7 @@ static const char *taken(struct lost *x, bool in, enum port_cause ret[MANY])
 
 	mesh_init(&m, &o, MANY, &x->c.a, report_new(&ro, &e));
 	for (size_t i = 0; i < MANY; i++) {
-		struct mesh_cell *c = in ? mesh_at(&m, i, 0) : mesh_at(&m, 0, i);
+		struct mesh_cell *c = in ? mesh_edit(&m, i, 0) : mesh_edit(&m, 0, i);
 
 		nodes[i] = i;
 		m.nodes[i].name = arena_printf(&x->c.a, "n%zu", i);

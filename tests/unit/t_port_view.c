@@ -21,15 +21,15 @@ static void make(size_t n, const char *const *names)
 		*LIST_ADD(&a, &m.nodes[i].ports) = 29500;
 		for (size_t k = 0; k < n; k++)
 			if (i != k)
-				*mesh_at(&m, i, k) = (struct mesh_cell){
+				*mesh_edit(&m, i, k) = (struct mesh_cell){
 					.row = "r c 0.1", .ms = 0.1F, .gbps = NAN};
 	}
 }
 
 static void cut(size_t from, size_t to)
 {
-	mesh_at(&m, from, to)->bad = 1;
-	mesh_at(&m, from, to)->state = PORT_FILTERED;
+	mesh_edit(&m, from, to)->bad = 1;
+	mesh_edit(&m, from, to)->state = PORT_FILTERED;
 }
 
 static const char *view(size_t width)
