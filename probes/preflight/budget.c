@@ -224,6 +224,17 @@ bool preflight_fits_again(const struct preflight *p, enum stage_id id)
 	       (took > 0 ? scaled(NS_PER_S, 2 * took) + MARGIN_NS / 2 : need_here_ns(p, id));
 }
 
+/* On what the need rests: an estimate alone where this run is not slower than that. */
+static const char *measured(const struct preflight *p)
+{
+	const double worth_telling = 1.5, by = pace(p);
+
+	if (by < worth_telling)
+		return "";
+	return arena_printf(p->a, " here (what ran before took %.2g times as long as estimated)",
+			    by);
+}
+
 bool preflight_has_time(struct preflight *p, enum stage_id id)
 {
 	uint64_t need = need_here_ns(p, id);
@@ -233,8 +244,8 @@ bool preflight_has_time(struct preflight *p, enum stage_id id)
 	if (left_ns(p) >= need)
 		return true;
 	f = preflight_note(p, id);
-	finding_set(f, ST_SKIP, "left out: it takes about %s, more than the budget has left",
-		    format_duration(&b, need));
+	finding_set(f, ST_SKIP, "left out: it takes about %s%s, more than the budget has left",
+		    format_duration(&b, need), measured(p));
 	preflight_advise_time(p, f);
 	p->run[id].left_out = true;
 	return false;

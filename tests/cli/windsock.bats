@@ -370,6 +370,19 @@ of_page() { sed -n 's:.* id="envelope">\(.*\)</script>.*:\1:p' "$1" | sed 's:<\\
     [[ $(jq -r .data.covers <<<"$output") == *"; the budget was too short for collectives, training" ]]
 }
 
+@test "a stage that is slow here makes those behind it take as much longer: measured, and said" {
+    for name in portcheck ncclbench; do
+        envelope $name "$(finding $name.a pass fine)" >$name.doc
+        stand_in $name "sleep 4; cat '$PWD/$name.doc'"
+    done
+    run -0 --separate-stderr windsock --json --budget 14s # 5 s are left for what is estimated at 4 s
+    [ "$(state portcheck.a),$(state ncclbench.a)" = pass,pass ]
+    [[ $(said stage.training) =~ ^"left out: it takes about "[6-9][.0-9]*" s here (what ran before took 2"[.0-9]*" times as long as estimated), more than the budget has left"$ ]]
+    stand_in portcheck "cat '$PWD/portcheck.doc'"
+    run -0 --separate-stderr windsock --json --budget 10s
+    [ -z "$(state stage.training)" ]
+}
+
 @test "what the budget cuts short did not fit: no error of ours, and what is conclusive decides" {
     stand_in portcheck "sleep 98765$BASHPID_OF_TEST"
     begin=$SECONDS
