@@ -52,15 +52,31 @@ static void say_not_joined(const struct agent *g, const str_list *failed)
 		advise(g);
 }
 
+static const char *came_to(int run_code)
+{
+	switch (run_code) {
+	case 0:
+		return "nothing failed";
+	case 3:
+		return "it was interrupted, or could not go on";
+	case 4:
+		return "something that it needs is not there";
+	default:
+		return "it failed";
+	}
+}
+
+/* Whoever pasted the line sees no report: what the whole run came to, and where the rest stands. */
 static void say_over(const struct agent *g)
 {
+	struct addr_text t;
+
 	if (!g->is_over)
-		log_say("the launcher is gone; the ranks here are ended");
+		log_say("the launcher is gone; the ranks here are ended (exit code 3)");
 	else
-		log_say("the run is over%s", g->run_code == 3
-						     ? ": it was interrupted, or could not go on"
-					     : g->run_code ? ": it failed"
-							   : "");
+		log_say("the run is over: %s (exit code %d); its report stands where it was "
+			"begun, at %s",
+			came_to(g->run_code), g->run_code, addr_print(&g->peer, &t));
 }
 
 /* Waiting for the others may take people minutes: the launcher's pings count as life. -1: it was

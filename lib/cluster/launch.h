@@ -26,6 +26,7 @@
 
 enum { LAUNCH_PORT = 29499, AGENT_SILENCE_S = 30 };
 
+struct launch_result;
 struct launch_opts {
 	/* where: this machine, hosts, an allocation of Slurm's, or who joins */
 	const host_list *hosts; /* NULL or empty: this machine alone */
@@ -54,6 +55,10 @@ struct launch_opts {
 	bool raw;		 /* rank 0's stdout byte by byte */
 	void (*tick)(void *arg); /* once a second while ranks run; NULL: nobody looks */
 	void *tick_arg;
+	/* Where not the ranks judge but we: once all have ended, what the run came to, an exit
+	 * code, which those who joined are told. NULL: what the ranks say decides. */
+	int (*judge)(const struct launch_result *got, void *arg);
+	void *judge_arg;
 };
 
 struct launch_host {

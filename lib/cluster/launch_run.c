@@ -237,6 +237,8 @@ int launch_run(const struct launch_opts *o, struct arena *a, struct launch_resul
 	merge(&L);
 	if (rc < 0)
 		ret->code = EXIT_UNABLE;
+	else if (o->judge)
+		ret->code = launch_merge_codes(ret->code, o->judge(ret, o->judge_arg));
 	(void)signal(SIGPIPE, pipes);
 	return rc;
 }

@@ -78,42 +78,6 @@ static void show_waiting(void *arg)
 		quiet_show(now_ns() - w->began_ns, w->idle_ns);
 }
 
-static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct arena *a,
-		  struct launch_result *ret, struct err *e)
-{
-	const char *vars[] = {arena_printf(a, "MASTER_PORT=%u", env->master), NULL};
-	struct waiting w = {.fd = out, .idle_ns = o->idle_ns};
-	struct launch_opts l = {.hosts = &o->hosts,
-				.rsh = o->rsh,
-				.srun = o->srun,
-				.copy_self = o->copy_self,
-				.keep = o->keep,
-				.serve = o->serve,
-				.serve_port = o->serve_port,
-				.serve_ns = o->join_ns,
-				.wait = o->joiners,
-				.np_per_host = 1,
-				.partial = true,
-				.argv = rank_argv(o, a),
-				.env = env->master_said ? vars : NULL,
-				.heartbeat_ns = heartbeat(o),
-				.deadline_ns = o->deadline_ns + 20 * NS_PER_S,
-				.out_fd = out,
-				.err_fd = STDERR_FILENO,
-				.raw = true,
-				.tick = o->idle_ns ? show_waiting : NULL,
-				.tick_arg = &w};
-	struct unit_buf b;
-	int rc;
-
-	if (o->idle_ns)
-		log_say("connections will be silent for %s; Ctrl-C gives what is known by then",
-			format_duration(&b, o->idle_ns));
-	rc = launch_run(&l, a, ret, e);
-	log_progress_end();
-	return rc;
-}
-
 /* --- what came of it ----------------------------------------------------------------- */
 /* What was said of where they join, to be typed again. */
 static const char *serve_again(const struct mesh_opts *o, struct arena *a)
@@ -295,30 +259,94 @@ static int judge(const struct mesh_opts *o, const struct launch_result *got, FIL
 	return rc;
 }
 
+/* Taken while those who joined are still there to be told. */
+struct ending {
+	const struct mesh_opts *o;
+	FILE *in;
+	struct arena *a;
+	struct report *r;
+	struct err *e;
+	int rc;
+};
+
+static int conclude(const struct launch_result *got, const struct ending *x)
+{
+	const struct mesh_opts *o = x->o;
+
+	if (o->srun && srun_failed(got, x->e))
+		return -1;
+	if (o->serve && !got->nranks && got->failure && !interrupt_pending()) {
+		nobody_came(o, got, x->r);
+		return 0;
+	}
+	if (!got->nhosts && !interrupt_pending())
+		mesh_failed(got->failure ?: "nobody takes part", x->r);
+	if (got->failure && !interrupt_pending() && has_moved(o, got, x->r))
+		return 0;
+	if (got->nhosts && judge(o, got, x->in, x->a, x->r, x->e))
+		return -1;
+	return interrupt_pending() ? interrupt_err(x->e) : 0;
+}
+
+static int on_over(const struct launch_result *got, void *arg)
+{
+	struct ending *x = arg;
+
+	x->rc = conclude(got, x);
+	if (x->rc)
+		return err_exit_code(x->e);
+	return report_count(x->r, ST_FAIL) ? 1 : report_count(x->r, ST_ERROR) ? 3 : 0;
+}
+
+static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct arena *a,
+		  struct ending *ending, struct err *e)
+{
+	const char *vars[] = {arena_printf(a, "MASTER_PORT=%u", env->master), NULL};
+	struct waiting w = {.fd = out, .idle_ns = o->idle_ns};
+	struct launch_opts l = {.hosts = &o->hosts,
+				.rsh = o->rsh,
+				.srun = o->srun,
+				.copy_self = o->copy_self,
+				.keep = o->keep,
+				.serve = o->serve,
+				.serve_port = o->serve_port,
+				.serve_ns = o->join_ns,
+				.wait = o->joiners,
+				.np_per_host = 1,
+				.partial = true,
+				.argv = rank_argv(o, a),
+				.env = env->master_said ? vars : NULL,
+				.heartbeat_ns = heartbeat(o),
+				.deadline_ns = o->deadline_ns + 20 * NS_PER_S,
+				.out_fd = out,
+				.err_fd = STDERR_FILENO,
+				.raw = true,
+				.tick = o->idle_ns ? show_waiting : NULL,
+				.tick_arg = &w,
+				.judge = on_over,
+				.judge_arg = ending};
+	struct launch_result got;
+	struct unit_buf b;
+	int rc;
+
+	if (o->idle_ns)
+		log_say("connections will be silent for %s; Ctrl-C gives what is known by then",
+			format_duration(&b, o->idle_ns));
+	rc = launch_run(&l, a, &got, e);
+	log_progress_end();
+	return rc;
+}
+
 int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct arena *a,
 		struct report *r, struct err *e)
 {
 	int fd = memfd_create("mesh", MFD_CLOEXEC);
 	AUTO_FILE FILE *in = fd >= 0 ? fdopen(fd, "r+") : NULL;
-	struct launch_result got;
+	struct ending x = {.o = o, .in = in, .a = a, .r = r, .e = e};
 
 	if (!in)
 		return err_sys(e, "no memory for what the hosts say");
 	if (is_cut_off(r))
 		return 0;
-	if (launch(o, env, fd, a, &got, e))
-		return -1;
-	if (o->srun && srun_failed(&got, e))
-		return -1;
-	if (o->serve && !got.nranks && got.failure && !interrupt_pending()) {
-		nobody_came(o, &got, r);
-		return 0;
-	}
-	if (!got.nhosts && !interrupt_pending())
-		mesh_failed(got.failure ?: "nobody takes part", r);
-	if (got.failure && !interrupt_pending() && has_moved(o, &got, r))
-		return 0;
-	if (got.nhosts && judge(o, &got, in, a, r, e))
-		return -1;
-	return interrupt_pending() ? interrupt_err(e) : 0;
+	return launch(o, env, fd, a, &x, e) ? -1 : x.rc;
 }
