@@ -4,6 +4,7 @@
  */
 #include "lib/core/term.h"
 #include "lib/core/utf8.h"
+#include "lib/report/json.h"
 #include "lib/report/report.h"
 
 #include <math.h>
@@ -14,6 +15,8 @@ struct sample {
 	size_t order;
 };
 typedef LIST(struct sample) samples;
+
+enum { MOST_PAIRS = 1024 }; /* of 32 hosts: they grow with the square, and each is two series */
 
 /* The format knows three escapes in a label's value; a person may look at it on a terminal. */
 static void label(struct text *t, const char *name, const char *value)
@@ -103,6 +106,59 @@ static void counts(struct sink *s)
 	family(s, "windsock_findings", "Findings of the latest run, by status.", &list);
 }
 
+/* ---- pairs ---- */
+struct pairs {
+	samples rate, latency;
+};
+
+/* ncclbench's rates are in GB/s and its times in microseconds; portcheck's, whose pairs have a
+ * state, in Gb/s and milliseconds. */
+static void pair(struct sink *s, const char *stage, const cJSON *row, struct pairs *ret)
+{
+	const bool ports = json_get(row, "state");
+	const char *from = json_get_str(row, "from"), *to = json_get_str(row, "to");
+	double rate = json_get_num(row, "gbps", NAN) * (ports ? 1e9 / 8 : 1e9);
+	double latency = ports ? json_get_num(row, "ms", NAN) / 1e3
+			       : json_get_num(row, "latency_us", NAN) / 1e6;
+	struct text t = common(s, NULL);
+
+	if (!from || !to)
+		return;
+	if (stage)
+		label(&t, "stage", stage);
+	label(&t, "from", from);
+	label(&t, "to", to);
+	if (isfinite(rate))
+		*LIST_ADD(s->a, &ret->rate) = (struct sample){t.s, rate, ret->rate.n};
+	if (isfinite(latency))
+		*LIST_ADD(s->a, &ret->latency) = (struct sample){t.s, latency, ret->latency.n};
+}
+
+static void take_pairs(struct sink *s, const char *stage, const cJSON *data, struct pairs *ret)
+{
+	const cJSON *list = json_get(data, "pairs"), *row;
+
+	if (cJSON_GetArraySize(list) > MOST_PAIRS)
+		return;
+	cJSON_ArrayForEach (row, list)
+		pair(s, stage, row, ret);
+}
+
+/* The command's own, and those of the parts of a whole run. */
+static void pairs(struct sink *s)
+{
+	const cJSON *parts = json_get(s->data, "parts"), *part;
+	struct pairs all = {0};
+
+	take_pairs(s, NULL, s->data, &all);
+	cJSON_ArrayForEach (part, parts)
+		take_pairs(s, part->string, part, &all);
+	family(s, "windsock_pair_bandwidth_bytes_per_second",
+	       "What one host of a pair sends to the other.", &all.rate);
+	family(s, "windsock_pair_latency_seconds", "How long a pair takes to answer.",
+	       &all.latency);
+}
+
 static void end(struct sink *s)
 {
 	samples status = {0}, value = {0}, seconds = {0};
@@ -120,6 +176,7 @@ static void end(struct sink *s)
 	family(s, "windsock_check_value", "What a check measured, in the unit of its label.",
 	       &value);
 	family(s, "windsock_check_duration_seconds", "How long a check took.", &seconds);
+	pairs(s);
 	counts(s);
 	single(s, "windsock_verdict", "The verdict of the latest run; the value is always 1.",
 	       "verdict", s->verdict, 1);
@@ -132,5 +189,6 @@ static void end(struct sink *s)
 const struct renderer render_prometheus = {
 	.name = "prometheus",
 	.help = "text for Prometheus (node_exporter's textfile collector)",
+	.wants_data = true, /* of which pairs are told */
 	.end = end,
 };

@@ -37,6 +37,14 @@ complete() { # RANKS ARGS...
     [[ $output == *$'\n'"                                           0          1"$'\n'"0 ip-10-0-0-12.eu-west-1.internal          . "*$'\n'"1 ip-10-0-0-13.eu-west-1.internal "* ]]
 }
 
+@test "--pairs: series of Prometheus, for each direction" {
+    run --separate-stderr "$B" --np 3 --pairs --format prometheus
+    ((status < 2))
+    "$ROOT/scripts/validate" prometheus - <<<"$output"
+    [ "$(grep -c '^windsock_pair_bandwidth_bytes_per_second{' <<<"$output")" = 6 ]
+    [ "$(grep -c '^windsock_pair_latency_seconds{' <<<"$output")" = 6 ]
+}
+
 @test "one rank alone is no pair, and no pass" {
     local how
     for how in --pairs --find-slow; do

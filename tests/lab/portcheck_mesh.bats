@@ -226,6 +226,14 @@ X
     [[ $output == *"mesh.bandwidth"*" Gb/s"* ]]
 }
 
+@test "mesh: pairs are series of Prometheus" {
+    run -0 --separate-stderr "$ROOT/scripts/lab" run 3 -- "$BIN/portcheck" --hosts lab --bandwidth 50ms --format prometheus
+    "$ROOT/scripts/validate" prometheus - <<<"$output"
+    for name in bandwidth_bytes_per_second latency_seconds; do
+        [ "$(grep -c "^windsock_pair_$name{command=\"portcheck\",host=\"[^\"]*\",from=\"node[0-2]\",to=\"node[0-2]\"} [0-9.e-]*$" <<<"$output")" = 6 ]
+    done
+}
+
 @test "mesh: --serve prints a line, the others paste it, and no ssh is needed" {
     run -0 --separate-stderr mesh 3 '
         doc=$(mktemp)

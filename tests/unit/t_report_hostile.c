@@ -22,10 +22,23 @@ static const char hostile[] =
 	"31m\xe2\x80\xae\xe2\x80\xa8\xef\xbb\xbf\xf3\xa0\x81\x81\xff</"
 	"testsuite>]]>&amp;\"'\\%0A,:{}";
 
-static void fill(struct report *r)
+static void put_pair(struct report *r, const char *from, const char *to, const char *state)
+{
+	cJSON *data = report_data(r), *list = cJSON_GetObjectItem(data, "pairs");
+	cJSON *o = json_push_object(list ?: json_array(data, "pairs"));
+
+	json_str(o, "from", from);
+	json_str(o, "to", to);
+	json_str(o, "state", state);
+	json_num(o, "gbps", 8);
+	json_num(o, state ? "ms" : "latency_us", 2);
+}
+
+static void fill(struct report *r, size_t n UNUSED)
 {
 	struct finding *f;
 
+	put_pair(r, hostile, hostile, NULL);
 	for (enum status st = 0; st < ST_COUNT; st++) {
 		f = report_find(r, "a.b", hostile);
 		f->host = hostile;
@@ -44,7 +57,8 @@ static void fill(struct report *r)
 	report_covers(r, "%s", hostile);
 }
 
-static const char *rendered(const char *format, struct arena *a)
+static const char *rendered_of(const char *format, void (*filled)(struct report *r, size_t n),
+			       size_t size, int want, struct arena *a)
 {
 	char path[] = "/tmp/t_report_hostile.XXXXXX", *text;
 	int fd = mkstemp(path);
@@ -53,12 +67,17 @@ static const char *rendered(const char *format, struct arena *a)
 	size_t n;
 
 	assert_true(fd >= 0 && !close(fd));
-	fill(r);
-	assert_int_equal(report_end(r, &e), 1);
+	filled(r, size);
+	assert_int_equal(report_end(r, &e), want);
 	assert_int_equal(file_read(path, 1 << 20, a, &text, &n, &e), 0);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(strlen(text), n);
 	return text;
+}
+
+static const char *rendered(const char *format, struct arena *a)
+{
+	return rendered_of(format, fill, 0, 1, a);
 }
 
 static void no_terminal_obeys(void **state UNUSED)
@@ -103,6 +122,33 @@ static void no_line_is_theirs(void **state UNUSED)
 							     lines_with(prometheus, "# TYPE "));
 }
 
+/* One of ncclbench's, and the others as portcheck has them. */
+static void fill_pairs(struct report *r, size_t n)
+{
+	struct finding *f = report_find(r, "a.b", "s");
+
+	finding_set(f, ST_PASS, "fine");
+	report_add(r, f);
+	put_pair(r, "a\"b", "c\\", NULL);
+	for (size_t i = 1; i < n; i++)
+		put_pair(r, "n0", arena_printf(report_arena(r), "n%zu", i), "ok");
+}
+
+static void pairs_are_series(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *two = rendered_of("prometheus", fill_pairs, 2, 0, &a), *many;
+
+	assert_non_null(strstr(two, ",from=\"a\\\"b\",to=\"c\\\\\"} 8000000000\n"));
+	assert_non_null(strstr(two, ",from=\"a\\\"b\",to=\"c\\\\\"} 2e-06\n"));
+	assert_non_null(strstr(two, ",from=\"n0\",to=\"n1\"} 1000000000\n"));
+	assert_non_null(strstr(two, ",from=\"n0\",to=\"n1\"} 0.002\n"));
+	many = rendered_of("prometheus", fill_pairs, 1024, 0, &a);
+	assert_int_equal(lines_with(many, "windsock_pair_"), 2 * 1024);
+	many = rendered_of("prometheus", fill_pairs, 1025, 0, &a);
+	assert_int_equal(lines_with(many, "windsock_pair_"), 0);
+}
+
 static void json_keeps_every_character(void **state UNUSED)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -121,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_terminal_obeys),
 		cmocka_unit_test(no_line_is_theirs),
+		cmocka_unit_test(pairs_are_series),
 		cmocka_unit_test(json_keeps_every_character),
 	};
 
