@@ -1,13 +1,26 @@
 #include "lib/flight/frame.h"
 
-bool frame_is_library(const char *path, size_t n)
+static bool has_any(const char *path, size_t n, const char *const *parts)
 {
-	static const char *const parts[] = {"/site-packages/",	  "/dist-packages/", "/lib/python",
-					    "/lib64/python",	  "<frozen ",	     "<string>",
-					    "/torch/distributed/"};
-
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+	for (size_t i = 0; parts[i]; i++)
 		if (memmem(path, n, parts[i], strlen(parts[i])))
 			return true;
 	return false;
+}
+
+bool frame_is_library(const char *path, size_t n)
+{
+	static const char *const parts[] = {
+		"/site-packages/", "/dist-packages/", "/lib/python",	     "/lib64/python",
+		"<frozen ",	   "<string>",	      "/torch/distributed/", NULL};
+
+	return has_any(path, n, parts);
+}
+
+bool frame_is_pythons(const char *path, size_t n)
+{
+	static const char *const pythons[] = {"/lib/python", "/lib64/python", NULL};
+	static const char *const packages[] = {"/site-packages/", "/dist-packages/", NULL};
+
+	return has_any(path, n, pythons) && !has_any(path, n, packages);
 }

@@ -4,6 +4,7 @@
 
 #include "lib/core/text.h"
 #include "probes/log/astray.h"
+#include "probes/log/hidden.h"
 #include "probes/log/loner.h"
 #include "probes/log/said.h"
 
@@ -356,4 +357,5 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	shown_judge(w, a, x);
 	zones(w, a, x);
 	uneven(w, a, x);
+	hidden(w, a, x);
 }

@@ -178,6 +178,7 @@ static void traceback(struct why *w UNUSED, struct why_stream *s, const struct l
 	ignored_traceback(&s->ignored, s->line, l);
 	s->traceback = s->line;
 	*s->frame = '\0';
+	s->in_python = false;
 }
 
 /* Where the program itself was: '  File "/work/train.py", line 9, in step'. */
@@ -188,8 +189,11 @@ static void frame(struct why *w UNUSED, struct why_stream *s, const struct log_l
 
 	if (end)
 		sequel_begin(s, SEQUEL_EXCEPTION, l);
-	if (!s->traceback || !end || frame_is_library(path, (size_t)(end - path)) ||
-	    !starts_with(end, "\", line ") || !(line = strtol(end + strlen("\", line "), NULL, 10)))
+	if (!s->traceback || !end)
+		return;
+	s->in_python = frame_is_pythons(path, (size_t)(end - path));
+	if (frame_is_library(path, (size_t)(end - path)) || !starts_with(end, "\", line ") ||
+	    !(line = strtol(end + strlen("\", line "), NULL, 10)))
 		return;
 	in = strstr(end, ", in ");
 	name = memrchr(path, '/', (size_t)(end - path));

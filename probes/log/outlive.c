@@ -263,7 +263,7 @@ static bool is_complaint(const struct why *w, const struct cause *c)
 static bool was_caught(const struct why *w, const struct cause *c)
 {
 	static const char *const ids[] = {"DAT-001", "DAT-002", "DAT-006", "HUB-003", "LIB-003",
-					  "LIB-011", "PT-058",	"PT-141",  NULL};
+					  "LIB-011", "LIB-042", "PT-058",  "PT-141",  NULL};
 
 	if (explain_is_one_of(c, ids))
 		return w->progress.v[c->first->file].finish > c->first->line;

@@ -47,6 +47,7 @@ struct log_event {
 	int64_t time_ms;
 	const char *text, *body; /* body: without time, rank and host */
 	bool after_traceback;
+	bool in_python;	   /* ... whose innermost file is Python's own */
 	bool is_ignored;   /* of an exception that Python goes on after */
 	bool has_come;	   /* what it could not get (a file, a node, a link) came afterwards */
 	const char *frame; /* "train.py line 9, in step": the program's own, or NULL */
@@ -182,6 +183,7 @@ struct why_stream {
 	uint64_t line, counted;
 	uint64_t traceback;	/* the line of the latest one */
 	char frame[FRAME_TEXT]; /* its innermost that is no library's; "": none yet */
+	bool in_python;		/* its innermost file is Python's own */
 	struct ignored ignored; /* exceptions that Python goes on after */
 	struct sequel sequel;	/* of the line that was looked at last */
 	struct showing showing; /* what kubectl shows there */

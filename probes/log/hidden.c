@@ -1,0 +1,73 @@
+#include "probes/log/hidden.h"
+
+#include "probes/log/explain.h"
+#include "probes/log/extract.h"
+#include "probes/log/said.h"
+
+enum { SURE = 95 };
+
+/* The traceback says that it is not Python's module: Python's own files fail for it, or the file
+ * of that name in it is the program's. */
+static bool is_own(struct arena *a, const struct log_event *e)
+{
+	const char *module = extract_group(
+		a, 1, "^AttributeError: module '" PYTHONS_MODULES "' has no attribute ", e->body);
+
+	return module && (e->in_python ||
+			  (e->frame && starts_with(e->frame, arena_printf(a, "%s.py ", module))));
+}
+
+/* Without Python's words about it. */
+static struct cause *by_traceback(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct cause *other = explain_find(x, "LIB-011");
+	const struct log_event *e = NULL;
+	struct cause *c;
+
+	for (size_t i = 0; other && !other->is_over && i < other->record->events.n && !e; i++)
+		if (is_own(a, &other->record->events.v[i]))
+			e = &other->record->events.v[i];
+	if (!e)
+		return NULL;
+	c = explain_add(w, a, x, "LIB-042"); /* the list may grow */
+	explain_instead(c, explain_find(x, "LIB-011"), e, SURE,
+			e->in_python ? "Python's own files ask it for that"
+				     : "the traceback has a file of that name");
+	return c;
+}
+
+/* "... (/w/random.py)", "(consider renaming '/w/random.py' since": the file that Python took; NULL:
+ * not said. */
+static const char *path_of(struct arena *a, const char *text)
+{
+	static const char before[] = "(consider renaming '";
+	const char *p = strstr(text, before), *open = strrchr(text, '(');
+	const char *path = p ? p + strlen(before) : open ? open + 1 : "";
+	size_t n = strcspn(path, p ? "'" : ")");
+
+	return n > 3 && starts_with(path + n - 3, ".py")
+		       ? explain_word(a, arena_strndup(a, path, n))
+		       : NULL;
+}
+
+static const char *rename_cure(struct arena *a, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	int folder = name ? (int)(name - path) + 1 : 0;
+
+	return arena_printf(a, "mv %s %.*smy_%s   # and where the program imports it", path, folder,
+			    path, path + folder);
+}
+
+void hidden(struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "LIB-042");
+	const char *path;
+
+	if (!c)
+		c = by_traceback(w, a, x);
+	if (!c || !c->first)
+		return;
+	path = path_of(a, c->first->text);
+	c->cure = path ? rename_cure(a, path) : NULL;
+}
