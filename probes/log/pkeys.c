@@ -1,6 +1,7 @@
 #include "probes/log/pkeys.h"
 
 #include "probes/log/said.h"
+#include "probes/log/shell.h"
 #include "probes/log/why.h"
 
 #include <ctype.h>
@@ -9,36 +10,66 @@ enum {
 	NEAR = 3,      /* lines between those of one table */
 	FULL = 0x8000, /* a full member; the rest is the partition */
 	MOST = 0xffff, /* ... that all are in, or may be */
-	DIGITS = 6     /* "0x8012" */
+	DIGITS = 4     /* "0x8012" */
 };
+
+static bool is_same(unsigned key, unsigned other) { return !((key ^ other) & ~(unsigned)FULL); }
+
+static void add(struct pkeys *t, const char *host, size_t n, unsigned key)
+{
+	struct pkey *v = &t->v[t->n];
+
+	if (!n || n >= sizeof(v->host) || t->n == PKEYS_MAX || !(key & (MOST ^ FULL)))
+		return;
+	(void)snprintf(v->host, sizeof(v->host), "%.*s", (int)n, host);
+	v->key = key;
+	for (unsigned i = 0; i < t->n; i++)
+		if (streq(t->v[i].host, v->host) && t->v[i].key == key)
+			return;
+	t->n++;
+}
+
+/* "0x8012", "n1: 0x8012", "n1: /sys/.../pkeys/0:0x8012" */
+static bool read_row(struct pkeys *t, const char *text)
+{
+	const char *key = strstr(text, "0x"), *end = text + strcspn(text, " \t:");
+	bool is_named = *end == ':' && isspace((unsigned char)end[1]);
+
+	if (!key || strspn(key + 2, "0123456789abcdefABCDEF") != DIGITS ||
+	    *said_spaces(key + 2 + DIGITS))
+		return false;
+	if (is_named)
+		add(t, text, (size_t)(end - text), (unsigned)strtoul(key, NULL, 16));
+	else if (key == said_spaces(text) || key[-1] == ':')
+		add(t, t->host, strlen(t->host), (unsigned)strtoul(key, NULL, 16));
+	return is_named || key == said_spaces(text) || key[-1] == ':';
+}
 
 void pkeys_hear(struct why *w, struct why_stream *s, const struct log_line *l)
 {
 	struct pkeys *t = &w->pkeys;
-	const char *p = strstr(l->text, ": 0x"), *name;
-	unsigned key;
 
-	if (strstr(l->text, "/pkeys/")) {
-		s->pkeys = s->line;
+	if (strstr(l->text, ":0x")) {
+		(void)read_row(t, l->text);
 		return;
 	}
-	if (!p || !s->pkeys || s->line - s->pkeys > NEAR || t->n == PKEYS_MAX ||
-	    strspn(p + 4, "0123456789abcdefABCDEF") + 2 != DIGITS)
-		return;
-	s->pkeys = s->line;
-	for (name = p; name > l->text && !isspace((unsigned char)name[-1]);)
-		name--;
-	key = (unsigned)strtoul(p + 2, NULL, 16);
-	if (name == p || !(key & (MOST ^ FULL)))
-		return;
-	(void)snprintf(t->v[t->n].host, sizeof(t->v[t->n].host), "%.*s", (int)(p - name), name);
-	t->v[t->n++].key = key;
+	shell_host(l->text, strstr(l->text, "/pkeys/"), t->host, sizeof(t->host));
+	sequel_begin(s, SEQUEL_PKEYS, l);
+}
+
+bool pkeys_next(struct why_stream *s, const struct log_line *l)
+{
+	if (strstr(l->text, "/pkeys/"))
+		return false; /* it is heard by itself */
+	if (read_row(&s->w->pkeys, l->text))
+		s->sequel.left = NEAR + 1;
+	return true;
 }
 
 static bool is_in(const struct pkeys *t, const char *host, unsigned key)
 {
 	for (unsigned i = 0; i < t->n; i++)
-		if (streq(t->v[i].host, host) && !((t->v[i].key ^ key) & ~(unsigned)FULL))
+		if (streq(t->v[i].host, host) && is_same(t->v[i].key, key))
 			return true;
 	return false;
 }
@@ -52,5 +83,38 @@ const char *pkeys_lacks(const struct pkeys *t, const struct pkey **ret_of)
 				*ret_of = &t->v[i];
 				return t->v[k].host;
 			}
+	return NULL;
+}
+
+/* The first of a host's keys that is also one of @other's, which are all limited; NULL: there is
+ * none, or one of a full member. */
+static const struct pkey *limited(const struct pkeys *t, const char *host, const char *other)
+{
+	const struct pkey *found = NULL;
+
+	for (unsigned i = 0; i < t->n; i++)
+		for (unsigned k = 0; k < t->n; k++) {
+			const struct pkey *one = &t->v[i], *two = &t->v[k];
+
+			if (!streq(one->host, host) || !streq(two->host, other) ||
+			    !is_same(one->key, two->key))
+				continue;
+			if ((one->key | two->key) & FULL)
+				return NULL;
+			found = found && !is_same(found->key, MOST) ? found : one;
+		}
+	return found && !is_same(found->key, MOST) ? found : NULL;
+}
+
+const char *pkeys_limited(const struct pkeys *t, const struct pkey **ret_of)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		for (unsigned k = 0; k < i; k++) {
+			if (streq(t->v[i].host, t->v[k].host))
+				continue;
+			*ret_of = limited(t, t->v[k].host, t->v[i].host);
+			if (*ret_of)
+				return t->v[i].host;
+		}
 	return NULL;
 }

@@ -243,22 +243,36 @@ static void no_room(struct explanation *x)
 	}
 }
 
-/* A host that is in no partition with the others. */
+/* A host that is in no partition with the others, or only in ones whose limited members both are.
+ */
+static const char *partition_text(const struct why *w, struct arena *a)
+{
+	const struct pkey *of;
+	const char *host = pkeys_lacks(&w->pkeys, &of);
+
+	if (host)
+		return arena_printf(a, "%s has not the P_Key 0x%04x that %s has", host, of->key,
+				    of->host);
+	host = pkeys_limited(&w->pkeys, &of);
+	return host ? arena_printf(a,
+				   "%s and %s are both limited members (0x%04x): those reach full "
+				   "ones (0x%04x) alone",
+				   of->host, host, of->key, of->key | 0x8000)
+		    : NULL;
+}
+
 static void partition(const struct why *w, struct arena *a, struct explanation *x)
 {
 	static const char *const effects[] = {"IB-001", "IB-002", "IB-017", "PT-006"};
 	struct cause *c = explain_find(x, "IB-071");
-	const struct pkey *of;
-	const char *lacks = pkeys_lacks(&w->pkeys, &of);
+	const char *said = c ? partition_text(w, a) : NULL;
 
-	for (size_t i = 0; c && lacks && i < ARRAY_LEN(effects); i++) {
+	for (size_t i = 0; said && i < ARRAY_LEN(effects); i++) {
 		const struct cause *e = explain_find(x, effects[i]);
 
 		if (!e || e->is_over)
 			continue;
-		explain_reason(c, e, e->weight + MORE,
-			       arena_printf(a, "%s has not the P_Key 0x%04x that %s has", lacks,
-					    of->key, of->host));
+		explain_reason(c, e, e->weight + MORE, said);
 		return;
 	}
 }

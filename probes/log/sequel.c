@@ -155,6 +155,8 @@ void sequel_read(struct why_stream *s, const char *text, const char *end, uint64
 			is_more = asides_name(s, &l);
 		else if (q->kind == SEQUEL_SHOWN)
 			is_more = shown_next(s, &l);
+		else if (q->kind == SEQUEL_PKEYS)
+			is_more = pkeys_next(s, &l);
 		else if (is_its_own(q, &l))
 			is_more = end_of_traceback(s, &l);
 		if (!is_more || !--q->left)

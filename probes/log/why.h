@@ -201,7 +201,6 @@ struct why_stream {
 	char last[400];	  /* the beginning of the latest line that is not empty */
 	char dmesg[64];	  /* whose dmesg somebody shows; "": not said */
 	uint64_t test;	  /* where a test began that says what it does; 0: in none */
-	uint64_t pkeys;	  /* the latest line of a table of P_Keys; 0: none */
 	bool is_framed;	  /* and below a frame of a traceback */
 	bool is_folded;	  /* as YAML folds (unfold.h) */
 	size_t broken_at; /* columns; 0: not */
