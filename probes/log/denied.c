@@ -86,6 +86,32 @@ static bool is_number(const char *text, const char *at)
 	return p == end ? p == text || strchr(",:;(", p[-1]) : is_of(p, (size_t)(end - p), finds);
 }
 
+/* "0 participants, need 4", "0 GPUs, expected at least 8": what there is none of is wanted, and
+ * that is what failed. */
+static bool is_too_few(const char *p)
+{
+	static const char *const words[] = {"need",	"needs",   "needed", "expected",
+					    "expects",	"least",   "want",   "wanted",
+					    "required", "minimum", NULL};
+
+	for (size_t n; *p; p += n + !n) {
+		const char *next;
+
+		for (n = 0; is_part(p[n]);)
+			n++;
+		if (!is_of(p, n, words))
+			continue;
+		next = p + n + strspn(p + n, " :");
+		if (isdigit((unsigned char)*next))
+			return true;
+		while (is_part(*next))
+			next++;
+		if (isdigit((unsigned char)next[strspn(next, " ")]))
+			return true;
+	}
+	return false;
+}
+
 /* "RuntimeError: No module named x": what is thrown tells what it misses. */
 static bool is_thrown(const char *text, const char *at)
 {
@@ -143,7 +169,8 @@ static bool before(const char *text, struct word w, struct denial *ret)
 	else if (is_of(w.s, w.n, words) || is_condition(text, &w))
 		end = end_of_denied(from);
 	else if (w.n == 1 && *w.s == '0' && is_number(text, w.s) &&
-		 !isdigit((unsigned char)from[1]) && counts(from, end_of_denied(from)))
+		 !isdigit((unsigned char)from[1]) && counts(from, end_of_denied(from)) &&
+		 !is_too_few(from))
 		end = end_of_denied(from);
 	if (!end)
 		return false;
