@@ -195,6 +195,7 @@ void shown_begin(struct why *w, struct why_stream *s, const struct log_line *l)
 
 	if (shown_value(l, "kind: NetworkPolicy") || shown_value(l, "kind: CiliumNetworkPolicy")) {
 		v.what = SHOWS_MANIFEST;
+		v.is_cilium = shown_value(l, "kind: CiliumNetworkPolicy");
 	} else if (table && strstr(l->text, " AGE")) {
 		v.what = strstr(l->text, "POD-SELECTOR") ? SHOWS_POLICIES : SHOWS_ENDPOINTS;
 		v.has_space = starts_with(l->text, "NAMESPACE ");

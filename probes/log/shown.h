@@ -24,7 +24,8 @@ struct policy_side {
 struct policy {
 	char name[128], space[64], pods[128]; /* pods: whom it is of; "": all */
 	struct policy_side in, out;
-	bool is_row; /* of a table: no more than its name is known */
+	bool is_row;	/* of a table: no more than its name is known */
+	bool is_cilium; /* a CiliumNetworkPolicy, whose words are others */
 	unsigned file;
 	uint64_t first, last; /* its lines */
 };
@@ -58,7 +59,7 @@ struct showing {
 	} what;
 	char name[128], space[64];
 	char selector[128]; /* a Service's */
-	bool is_pod, in_metadata, has_space;
+	bool is_pod, is_cilium, in_metadata, has_space;
 	struct policy *policy; /* NULL: none yet */
 	struct policy_side *side;
 	int side_at, rule_at; /* columns where they begin; -1: none */

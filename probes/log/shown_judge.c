@@ -208,20 +208,26 @@ static const char *in_space(struct arena *a, const char *space)
 	return is_word(space, strlen(space)) ? arena_printf(a, " -n %s", space) : "";
 }
 
-static const char *rule_text(struct arena *a, const struct policy_side *d, const char *side,
-			     const char *peers)
+/* How a rule names all pods of the namespace. */
+static const char *all_pods(const struct policy *p, bool is_in)
 {
+	if (p->is_cilium)
+		return is_in ? "{\"fromEndpoints\":[{}]}" : "{\"toEndpoints\":[{}]}";
+	return is_in ? "{\"from\":[{\"podSelector\":{}}]}" : "{\"to\":[{\"podSelector\":{}}]}";
+}
+
+static const char *rule_text(struct arena *a, const struct policy *p, bool is_in)
+{
+	const struct policy_side *d = is_in ? &p->in : &p->out;
+	const char *side = is_in ? "ingress" : "egress", *pods = all_pods(p, is_in);
+
 	if (!d->is_affected || d->lets_all)
 		return "";
 	return d->has_rules
-		       ? arena_printf(a,
-				      "{\"op\":\"add\",\"path\":\"/spec/%s/-\",\"value\":{\"%s\":[{"
-				      "\"podSelector\":{}}]}}",
-				      side, peers)
-		       : arena_printf(a,
-				      "{\"op\":\"add\",\"path\":\"/spec/%s\",\"value\":[{\"%s\":[{"
-				      "\"podSelector\":{}}]}]}",
-				      side, peers);
+		       ? arena_printf(a, "{\"op\":\"add\",\"path\":\"/spec/%s/-\",\"value\":%s}",
+				      side, pods)
+		       : arena_printf(a, "{\"op\":\"add\",\"path\":\"/spec/%s\",\"value\":[%s]}",
+				      side, pods);
 }
 
 static const char *policy_fix(const struct why *w, struct arena *a)
@@ -231,13 +237,14 @@ static const char *policy_fix(const struct why *w, struct arena *a)
 
 	if (!p || !is_word(p->name, strlen(p->name)))
 		return NULL;
-	in = rule_text(a, &p->in, "ingress", "from");
-	out = rule_text(a, &p->out, "egress", "to");
+	in = rule_text(a, p, true);
+	out = rule_text(a, p, false);
 	return arena_printf(
 		a,
-		"kubectl%s patch networkpolicy %s --type=json -p '[%s%s%s]'   # all ports "
-		"between the pods of the namespace",
-		in_space(a, p->space), p->name, in, *in && *out ? "," : "", out);
+		"kubectl%s patch %s %s --type=json -p '[%s%s%s]'   # all ports between the pods "
+		"of the namespace",
+		in_space(a, p->space), p->is_cilium ? "ciliumnetworkpolicy" : "networkpolicy",
+		p->name, in, *in && *out ? "," : "", out);
 }
 
 /* The pod's values for the selector's keys. */

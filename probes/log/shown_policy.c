@@ -13,7 +13,8 @@ struct policy *shown_policy_of(struct why_stream *s)
 
 	if (!v->policy && t->npolicies < SHOWN_MAX) {
 		v->policy = &t->policies[t->npolicies++];
-		*v->policy = (struct policy){.file = s->file, .first = s->line};
+		*v->policy = (struct policy){
+			.file = s->file, .first = s->line, .is_cilium = v->is_cilium};
 		memcpy(v->policy->name, v->name, sizeof(v->policy->name));
 		memcpy(v->policy->space, v->space, sizeof(v->policy->space));
 	}
@@ -35,6 +36,17 @@ static void close_rule(struct showing *v)
 	v->in_rule = v->has_ports = v->has_pods = v->has_peers = false;
 }
 
+/* "29500/TCP" is in "80/TCP, 29500/TCP", and "9500/TCP" is not. */
+static bool has_port(const char *ports, const char *port)
+{
+	const size_t n = strlen(port);
+
+	for (const char *p = ports; *p; p = said_next(p))
+		if (starts_with(p, port) && (!p[n] || p[n] == ','))
+			return true;
+	return false;
+}
+
 static void add_port(struct showing *v, const char *port)
 {
 	struct policy_side *d = v->side;
@@ -47,7 +59,7 @@ static void add_port(struct showing *v, const char *port)
 		d->has_rules = true;
 	}
 	said_word(said, sizeof(said), port + strspn(port, "\"'"), " ,\"'\r\n");
-	if (d && *said && !strstr(d->ports, said))
+	if (d && *said && !has_port(d->ports, said))
 		(void)snprintf(d->ports + n, sizeof(d->ports) - n, "%s%s", n ? ", " : "", said);
 }
 
