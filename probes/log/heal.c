@@ -125,10 +125,17 @@ void heal_node(struct why *w, struct why_stream *s, const struct log_line *l)
 
 void heal_slurmd(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
-	for (size_t i = 0; i < signature_count; i++)
-		if (starts_with(signatures[i].id, "SLM-") && w->records[i].events.n &&
-		    w->records[i].last_file == s->file)
-			w->records[i].is_up_again = true;
+	static const char *const lacked[] = {
+		"SLM-003", "SLM-007", "SLM-026", /* it did not answer */
+		"SLM-017", "SLM-018", "SLM-019", "SLM-023", "SLM-027", "SLM-033", "SLM-042",
+		"SLM-043", "SLM-044", "SLM-049", "SLM-050", "SLM-069", /* ... since it met that */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(lacked); i++) {
+		struct record *r = &w->records[signature_find(lacked[i])];
+
+		r->is_up_again |= r->events.n && r->last_file == s->file;
+	}
 }
 
 /* ssh: "Permanently added 'worker-1.train,10.0.0.7' (ED25519) to the list of known hosts": a name

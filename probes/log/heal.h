@@ -39,7 +39,8 @@ void heal_started(struct why *w, struct why_stream *s, const struct log_line *l)
 void heal_node(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_answered(struct why *w, struct why_stream *s, const struct log_line *l);
 #define HEAL_SLURMD_ANCHORS "slurmd started on |Started Slurm node daemon|: slurmd version "
-/* slurmd runs: Slurm had what it needs, which says nothing of the drivers. */
+/* slurmd runs: that it did not, and what it met as it started, is over; no job's end is, and it
+ * says nothing of the drivers. */
 void heal_slurmd(struct why *w, struct why_stream *s, const struct log_line *l);
 void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *l);
 
