@@ -32,14 +32,12 @@ void zones(struct why *w, struct arena *a, struct explanation *x)
 {
 	static const char *const effects[] = {"EFA-002", "EFA-004", "EFA-005", "EFA-009", NULL};
 	struct cause *c = explain_find(x, "EFA-035");
-	const struct cause *e = NULL;
+	const struct cause *e = explain_surest(x, effects, 0);
 	struct zone one = {NULL, false};
 
 	if (c)
 		c->weight = 0;
-	for (size_t i = 0; !e && effects[i]; i++)
-		e = explain_find(x, effects[i]);
-	for (size_t i = 0; c && e && !e->is_over && i < c->record->events.n; i++) {
+	for (size_t i = 0; c && e && i < c->record->events.n; i++) {
 		const char *text = c->record->events.v[i].text;
 		const struct zone next = {extract_group(a, 2, c->sig->ere, text),
 					  words_of(text) <= ALONE || names_host(w, text)};
