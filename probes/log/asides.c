@@ -106,8 +106,29 @@ const struct owned *asides_owner(const struct asides *t, const char *addr)
 	return NULL;
 }
 
+static bool is_in_network(const struct owned *v, const char *addr)
+{
+	struct in_addr one, other;
+
+	return v->bits > 0 && v->bits <= 32 && inet_pton(AF_INET, v->addr, &one) == 1 &&
+	       inet_pton(AF_INET, addr, &other) == 1 &&
+	       !((ntohl(one.s_addr) ^ ntohl(other.s_addr)) & UINT32_MAX << (32 - v->bits));
+}
+
+const char *asides_iface(const struct why *w, const char *addr)
+{
+	const struct asides *t = &w->asides;
+	const struct offer *o = actors_offered(&w->actors, addr);
+	const struct owned *v = asides_owner(t, addr);
+
+	for (unsigned i = 0; !v && i < t->nowned; i++)
+		if (is_in_network(&t->owned[i], addr))
+			v = &t->owned[i];
+	return o ? o->iface : v ? v->iface : "";
+}
+
 /* --- names -------------------------------------------------------------------------------- */
-void asides_led(struct asides *t, const char *name, const char *addr)
+void asides_led(struct asides *t, const char *name, const char *addr, bool in_file)
 {
 	static const char *const kinds[] = {"STREAM", "DGRAM", "RAW", "localhost"};
 	struct named *v = &t->named[t->nnamed];
@@ -120,6 +141,7 @@ void asides_led(struct asides *t, const char *name, const char *addr)
 	(void)snprintf(v->on, sizeof(v->on), "%s", t->host);
 	(void)snprintf(v->name, sizeof(v->name), "%s", name);
 	(void)snprintf(v->addr, sizeof(v->addr), "%s", addr);
+	v->in_file = in_file;
 	t->nnamed++;
 }
 
@@ -138,7 +160,7 @@ bool asides_name(struct why_stream *s, const struct log_line *l)
 		(void)snprintf(t->host, sizeof(t->host), "%s", host);
 	for (p = said_next(p); *p && *p != '#'; p = said_next(p)) {
 		said_word(name, sizeof(name), p, " \t\r");
-		asides_led(t, name, addr);
+		asides_led(t, name, addr, t->shows_file);
 	}
 	return true;
 }
@@ -264,6 +286,18 @@ static void neighbours(struct why *w, const struct log_line *l)
 		mute(t, w->pings.now->addr, " ");
 }
 
+/* "127.0.0.1:43117 0.0.0.0:* users:(("pt_main_thread"", "127.0.0.1:43117 0.0.0.0:* LISTEN
+ * 9/python3": Gloo takes the port that the kernel gives it; a board or a notebook has one of its
+ * own. */
+static bool is_rank_on_loopback(const char *text)
+{
+	static const char *const ranks[] = {"pyt", "pt_main", NULL};
+	enum { GIVEN = 32768 /* ... from there on, net.ipv4.ip_local_port_range */ };
+	const char *addr = strstr(text, " 127."), *port = addr ? strchr(addr, ':') : NULL;
+
+	return port && strtoul(port + 1, NULL, 10) >= GIVEN && said_any(text, strlen(text), ranks);
+}
+
 void asides_at(struct why *w, const struct why_stream *s, const struct log_line *l,
 	       const char *command)
 {
@@ -288,7 +322,8 @@ void asides_hear(struct why *w, struct why_stream *s, const struct log_line *l)
 
 	if (command) {
 		asides_at(w, s, l, command);
-		if (strstr(command, "/etc/hosts") || starts_with(command, "getent "))
+		t->shows_file = strstr(command, "/etc/hosts");
+		if (t->shows_file || starts_with(command, "getent "))
 			sequel_begin(s, SEQUEL_NAMES, l);
 		return;
 	}
@@ -298,8 +333,7 @@ void asides_hear(struct why *w, struct why_stream *s, const struct log_line *l)
 		inet_row(t, host, said_after(l, " inet "));
 	else if (up)
 		brief_row(t, host, l, up);
-	t->listens_alone |=
-		strstr(l->text, "LISTEN") && strstr(l->text, "pyt") && strstr(l->text, " 127.0.");
+	t->listens_alone |= strstr(l->text, "LISTEN") && is_rank_on_loopback(l->text);
 	t->has_answered |= strstr(l->text, " succeeded!") != NULL;
 	t->is_wsl |= said_any(l->text, strlen(l->text), wsl);
 	walls(t, host, l);

@@ -33,6 +33,7 @@ struct owned {
 
 struct named {
 	char on[64], name[64], addr[48];
+	bool in_file; /* a line of /etc/hosts; else whoever answered */
 };
 
 /* A firewall that is on. */
@@ -50,8 +51,9 @@ struct asides {
 	struct wall walls[WALLS_MAX];
 	char mute[WALLS_MAX][48]; /* addresses that did not answer in their own network */
 	bool has_answered;	  /* somebody knocked at a port, and was let in */
+	bool shows_file;	  /* what is read is /etc/hosts */
 	bool is_wsl, is_rented;	  /* its containers are those of a market for GPUs */
-	bool listens_alone;	  /* a process of the job listens on loopback */
+	bool listens_alone;	  /* a rank, as far as one sees, listens on loopback */
 	/* whose output is read, since which line of which file; "": not said */
 	char host[64];
 	unsigned file;
@@ -64,9 +66,11 @@ void asides_at(struct why *w, const struct why_stream *s, const struct log_line 
 	       const char *command);
 /* A row of a hosts file, below the command that shows it. False: it has ended. */
 bool asides_name(struct why_stream *s, const struct log_line *l);
-/* Where that name led, on the host whose commands are read. */
-void asides_led(struct asides *t, const char *name, const char *addr);
+/* Where that name led, on the host whose commands are read; @in_file: by a line of /etc/hosts. */
+void asides_led(struct asides *t, const char *name, const char *addr, bool in_file);
 /* Who has @addr, or NULL. */
 const struct owned *asides_owner(const struct asides *t, const char *addr);
+/* The interface that @addr was offered on, or is on, or in whose network it is; "": not known. */
+const char *asides_iface(const struct why *w, const char *addr);
 
 #endif

@@ -25,22 +25,28 @@ struct vain {
 static const char *const unreached[] = {"PT-004",  "CON-004", "CON-002", "CON-001", "CON-006",
 					"CON-005", "PT-030",  "CON-026", NULL};
 
-/* The surest of those, with the first line of it that names an address or a name. */
-static bool find_vain(const struct why *w, struct explanation *x, struct vain *ret)
+/* The first line of @c that names an address or a name. */
+static bool names_target(const struct why *w, const struct cause *c, struct vain *ret)
 {
-	*ret = (struct vain){.effect = NULL};
-	for (size_t i = 0; unreached[i]; i++) {
-		struct cause *c = explain_find(x, unreached[i]);
-
-		if (!c || c->is_over || c->weight < FAINT || !c->first ||
-		    (ret->effect && ret->effect->weight >= c->weight))
-			continue;
-		ret->effect = c;
-	}
-	for (size_t i = 0; ret->effect && i < ret->effect->record->events.n; i++) {
-		ret->e = &ret->effect->record->events.v[i];
+	for (size_t i = 0; i < c->record->events.n; i++) {
+		ret->e = &c->record->events.v[i];
 		endpoint_of(w, ret->e, &ret->to);
 		if (*ret->to.addr || *ret->to.name)
+			return true;
+	}
+	return false;
+}
+
+/* The surest of those; whom it does not name, another one of them does. */
+static bool find_vain(const struct why *w, struct explanation *x, struct vain *ret)
+{
+	*ret = (struct vain){.effect = explain_surest(x, unreached, FAINT)};
+	if (!ret->effect || names_target(w, ret->effect, ret))
+		return ret->effect;
+	for (size_t i = 0; unreached[i]; i++) {
+		const struct cause *c = explain_find(x, unreached[i]);
+
+		if (c && !c->is_over && c->weight >= FAINT && names_target(w, c, ret))
 			return true;
 	}
 	return false;
@@ -76,6 +82,23 @@ static bool is_own(const struct asides *t, const char *host, const char *addr)
 	return false;
 }
 
+/* Where its line shows, the file is mended; else another server than a file may have said it. */
+static const char *name_cure(struct arena *a, const struct named *n, const char *is)
+{
+	if (!explain_word(a, n->name))
+		return NULL;
+	if (n->in_file)
+		return arena_printf(a,
+				    "sudo sed -i 's/^%s[ \\t]/%s /' /etc/hosts   # %s%s: %s is %s "
+				    "now; reserve that address in the router",
+				    n->addr, is, *n->on ? "on " : "where it stands", n->on, n->name,
+				    is);
+	return arena_printf(a,
+			    "getent -s dns ahostsv4 %s   # %s%s: %s too? then its DNS record wants "
+			    "%s; else the line of /etc/hosts",
+			    n->name, *n->on ? "on " : "there", n->on, n->addr, is);
+}
+
 static void stale_name(const struct asides *t, struct arena *a, struct explanation *x,
 		       const struct vain *v)
 {
@@ -89,14 +112,7 @@ static void stale_name(const struct asides *t, struct arena *a, struct explanati
 		    (!streq(v->to.name, n->name) && !streq(v->to.addr, n->addr) &&
 		     !streq(v->to.addr, n->name)))
 			continue;
-		c->cure = explain_word(a, n->name)
-				  ? arena_printf(
-					    a,
-					    "sudo sed -i 's/^%s[ \\t]/%s /' /etc/hosts   # %s%s: "
-					    "%s is %s now; reserve that address in the router",
-					    n->addr, o->addr, *n->on ? "on " : "where it stands",
-					    n->on, n->name, o->addr)
-				  : NULL;
+		c->cure = name_cure(a, n, o->addr);
 		raise(c, v,
 		      arena_printf(a, "%s%s%s leads to %s, and %s has %s", n->name,
 				   *n->on ? " on " : "", n->on, n->addr, n->name, o->addr));
@@ -187,47 +203,67 @@ static const char *open_up(struct arena *a, const struct wall *l, const char *ne
 	return arena_printf(a, "sudo iptables -I INPUT -s %s -j ACCEPT   # on every host", net);
 }
 
+/* Is it of the host that was not reached? Where nobody says who has that address: of another one
+ * than who asked. */
+static bool is_in_the_way(const struct asides *t, const struct vain *v, const struct wall *l)
+{
+	const struct owned *o = asides_owner(t, v->to.addr);
+
+	if (!*l->host)
+		return false;
+	return o && *o->host ? log_hosts_fit(o->host, l->host)
+			     : !*v->e->who.host || !log_hosts_fit(v->e->who.host, l->host);
+}
+
+/* The one that is known to be in the way; else one of a host that is not said; NULL: neither. */
+static const struct wall *wall_before(const struct asides *t, const struct vain *v)
+{
+	const struct wall *found = NULL;
+
+	for (unsigned i = 0; i < t->nwalls; i++) {
+		const struct wall *l = &t->walls[i];
+
+		if (l->is_wide || lets(l, v->to.port))
+			continue;
+		if (is_in_the_way(t, v, l))
+			return l;
+		if (!*l->host)
+			found = l;
+	}
+	return found;
+}
+
+static const char *wall_text(struct arena *a, const struct wall *l, const char *port)
+{
+	static const char *const names[] = {"ufw", "firewalld", "the firewall"};
+	const char *of = *l->host ? " of " : "";
+
+	if (l->kind == WALL_OTHER)
+		return arena_printf(a, "%s%s%s drops what no rule of it lets in", names[l->kind],
+				    of, l->host);
+	return arena_printf(a, "%s%s%s is on, and no rule lets in %s%s", names[l->kind], of,
+			    l->host, *port ? "port " : "the port that a rank chose", port);
+}
+
 static void wall(const struct asides *t, struct arena *a, struct explanation *x,
 		 const struct vain *v)
 {
-	static const char *const names[] = {"ufw", "firewalld", "the firewall"};
-	const struct owned *o = asides_owner(t, v->to.addr);
 	struct cause *c = explain_find(x, "CON-050");
+	const struct wall *l = c ? wall_before(t, v) : NULL;
+	const char *net, *said;
 
-	for (unsigned i = 0; c && i < t->nwalls; i++) {
-		const struct wall *l = &t->walls[i];
-		const char *net, *said;
-
-		if (l->is_wide || lets(l, v->to.port) ||
-		    (o && *o->host && *l->host && !log_hosts_fit(o->host, l->host)))
-			continue;
-		said = l->kind == WALL_OTHER
-			       ? arena_printf(a, "%s%s%s drops what no rule of it lets in",
-					      names[l->kind], *l->host ? " of " : "", l->host)
-			       : arena_printf(a, "%s%s%s is on, and no rule lets in %s%s",
-					      names[l->kind], *l->host ? " of " : "", l->host,
-					      *v->to.port ? "port " : "the port that a rank chose",
-					      v->to.port);
-		net = subnet(t, a, l, v->to.addr);
-		c->cure = net ? open_up(a, l, net) : NULL;
-		if (l->kind == WALL_OTHER) /* its rules are not read */
-			explain_suspect(c, FAINT, said);
-		else
-			raise(c, v, said);
+	if (!l)
 		return;
-	}
+	said = wall_text(a, l, v->to.port);
+	net = subnet(t, a, l, v->to.addr);
+	c->cure = net ? open_up(a, l, net) : NULL;
+	if (l->kind == WALL_OTHER || !*l->host) /* its rules are not read, or whose it is */
+		explain_suspect(c, FAINT, said);
+	else
+		raise(c, v, said);
 }
 
 /* --- a tunnel ------------------------------------------------------------------------------- */
-/* The interface that a host offered that address on, or has it on. */
-static const char *iface_with(const struct why *w, const char *addr)
-{
-	const struct offer *o = actors_offered(&w->actors, addr);
-	const struct owned *p = asides_owner(&w->asides, addr);
-
-	return o ? o->iface : p ? p->iface : "";
-}
-
 /* Of a host, as commands show it: no bridge, no tunnel. */
 static const struct owned *real_one(const struct asides *t)
 {
@@ -240,7 +276,7 @@ static const struct owned *real_one(const struct asides *t)
 /* Nobody answers at the address of a VPN or a bridge, which NCCL takes as readily as a card. */
 static void tunnel(struct why *w, struct arena *a, struct explanation *x, const struct vain *v)
 {
-	const char *iface = iface_with(w, v->to.addr);
+	const char *iface = asides_iface(w, v->to.addr);
 	const struct owned *good = real_one(&w->asides);
 	struct vain copy = *v;
 	struct cause *c, effect;

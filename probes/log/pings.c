@@ -67,6 +67,7 @@ static void asked(struct pings *t, const char *p)
 	long bytes = USUAL;
 
 	t->may_split = true;
+	*t->via = '\0';
 	for (; *p && !strchr("|;&>#", *p); p = said_next(p)) {
 		if (*p != '-') {
 			said_word(addr, sizeof(addr), p, " \t|;&>'\"\r\n");
@@ -74,6 +75,8 @@ static void asked(struct pings *t, const char *p)
 		}
 		if (p[1] == 'M')
 			t->may_split = !keeps_whole(p + 2);
+		if (p[1] == 'I')
+			said_word(t->via, sizeof(t->via), said_spaces(p + 2), " \t|;&>'\"\r\n");
 		if (p[1] == 's')
 			bytes = strtol(p + 2 + strspn(p + 2, " \t"), NULL, 10);
 		if (p[1] && strchr("cFhiIlmMpQsStTwW", p[1]) && (p[2] == ' ' || p[2] == '\t'))
@@ -81,6 +84,15 @@ static void asked(struct pings *t, const char *p)
 	}
 	t->bytes = bytes;
 	t->now = *addr && bytes > 0 ? of(t, addr) : NULL;
+}
+
+static void told(struct pings *t, long mtu)
+{
+	if (t->told.mtu && t->told.mtu <= mtu)
+		return;
+	t->told.mtu = mtu;
+	(void)snprintf(t->told.addr, sizeof(t->told.addr), "%s", t->now ? t->now->addr : "");
+	memcpy(t->told.via, t->via, sizeof(t->told.via));
 }
 
 /* "PING 10.9.0.2 (10.9.0.2) 1392(1420) bytes of data.", "1340 bytes from 10.9.0.2: icmp_seq=1",
@@ -98,14 +110,14 @@ void pings_hear(struct why *w, struct why_stream *s, const struct log_line *l)
 		asked(t, command);
 		asides_at(w, s, l, command);
 	} else if (said_number(l, "essage too long, mtu", &mtu)) {
-		t->told = !t->told || mtu < t->told ? mtu : t->told;
+		told(t, mtu);
 		t->now = NULL; /* it was not sent */
 	} else if (starts_with(l->body, "PING ") && close) {
 		(void)snprintf(addr, sizeof(addr), "%.*s", (int)(close - open - 1), open + 1);
 		t->bytes = strtol(close + strspn(close, "): "), NULL, 10);
 		t->now = t->bytes > 0 ? of(t, addr) : NULL;
 		said_word(name, sizeof(name), l->body + strlen("PING "), " (");
-		asides_led(&w->asides, name, addr);
+		asides_led(&w->asides, name, addr, false);
 	} else if (isdigit((unsigned char)*l->body) && strstr(l->body, " bytes from ")) {
 		said_word(addr, sizeof(addr), said_after(l, " bytes from "), ": ");
 		passed(t, addr, strtol(l->body, NULL, 10) - ICMP);

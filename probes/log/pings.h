@@ -17,8 +17,13 @@ struct pings {
 		long passed, lost; /* the largest that was answered, the smallest that was not */
 	} v[PINGS_MAX];
 	unsigned n;
-	long told;	  /* "message too long, mtu=1500": the least; 0: not said */
+	struct {
+		long mtu; /* "message too long, mtu=1500": the least; 0: not said */
+		/* who was pinged, and by which interface or from which address; "": not said */
+		char addr[64], via[64];
+	} told;
 	struct ping *now; /* whose answers are read; NULL: of none */
+	char via[64];	  /* ... by which interface; "": not said */
 	long bytes;	  /* ... and how long each is */
 	bool may_split;	  /* sent without -M do: by its own host, where the link takes less */
 };

@@ -5,6 +5,8 @@
 
 #include "lib/host/leads.h"
 
+#include <ctype.h>
+
 enum {
 	MORE = 6, /* than what it explains */
 	MOST = 95,
@@ -192,17 +194,49 @@ static const char *lost_text(struct arena *a, const struct ping *p)
 			    p->passed, p->addr, p->lost, mtu_of(p, p->passed), mtu_of(p, p->lost));
 }
 
-/* An interface whose MTU a command showed as more than that; NULL: none. */
-static const char *link_above(const struct why *w, long mtu)
+/* An interface, @name where that is no NULL, whose MTU a command showed as more than that; NULL:
+ * none. */
+static const char *link_above(const struct why *w, const char *name, long mtu)
 {
 	for (size_t i = 0; i < w->traits.n; i++) {
 		const char *iface = w->traits.v[i].name + strlen("MTU of ");
 
 		if (starts_with(w->traits.v[i].name, "MTU of ") && !leads_nowhere_by_name(iface) &&
-		    !streq(iface, "lo") && strtol(w->traits.v[i].value[0].text, NULL, 10) > mtu)
+		    (!name || streq(iface, name)) && !streq(iface, "lo") &&
+		    strtol(w->traits.v[i].value[0].text, NULL, 10) > mtu)
 			return iface;
 	}
 	return NULL;
+}
+
+/* A command showed an interface with that MTU, and not @but. */
+static bool is_link(const struct why *w, const char *but, long mtu)
+{
+	for (size_t i = 0; i < w->traits.n; i++) {
+		const struct trait *v = &w->traits.v[i];
+
+		if (starts_with(v->name, "MTU of ") && !streq(v->name + strlen("MTU of "), but) &&
+		    (strtol(v->value[0].text, NULL, 10) == mtu ||
+		     strtol(v->value[1].text, NULL, 10) == mtu))
+			return true;
+	}
+	return false;
+}
+
+/* Ping's own host told it that the path takes less than which interface; NULL: none, or another one
+ * may be meant, which is no more than that. */
+static const char *told_of(const struct why *w)
+{
+	const long mtu = w->pings.told.mtu;
+	const char *via = w->pings.told.via, *by = asides_iface(w, *via ? via : w->pings.told.addr);
+
+	by = *by || !*via || isdigit((unsigned char)*via) ? by : via;
+	if (!mtu)
+		return NULL;
+	if (*by)
+		return link_above(w, by, mtu);
+	by = link_above(w, NULL, mtu);
+	return by && !is_link(w, by, mtu) ? by : NULL;
 }
 
 /* Over which the ranks meet; NULL: not known. */
@@ -211,7 +245,7 @@ static const char *iface_of(const struct why *w, long mtu)
 	for (size_t i = 0; i < w->actors.offers.n; i++)
 		if (!leads_nowhere_by_name(w->actors.offers.v[i].iface))
 			return w->actors.offers.v[i].iface;
-	return link_above(w, mtu);
+	return link_above(w, NULL, mtu);
 }
 
 /* What the path takes, where a host has an interface that takes more; 0: not known. */
@@ -225,7 +259,7 @@ static long path_takes(const struct why *w, const struct ping *small)
 		return mtu_of(small, small->lost) > USUAL ? USUAL : LEAST;
 	if (small)
 		return passed;
-	return w->pings.told && link_above(w, w->pings.told) ? w->pings.told : 0;
+	return told_of(w) ? w->pings.told.mtu : 0;
 }
 
 /* What is large is lost without a word, as somebody's pings show: not only where all came. */
@@ -244,9 +278,9 @@ static const char *refused_text(struct arena *a, const struct log_event *by_rout
 			 : arena_printf(a, "ping says that the path takes an MTU of %ld", takes);
 }
 
-static const char *mtu_cure(const struct why *w, struct arena *a, long takes)
+static const char *mtu_cure(struct arena *a, const char *iface, long takes)
 {
-	const char *iface = iface_of(w, takes), *word = iface ? explain_word(a, iface) : NULL;
+	const char *word = iface ? explain_word(a, iface) : NULL;
 
 	return arena_printf(
 		a,
@@ -279,7 +313,7 @@ static void packets(struct why *w, struct arena *a, struct explanation *x)
 		c->first = ping ? ping : explain_event(c, small ? ", 100% packet loss" : "> mtu ");
 	if (!said)
 		said = small ? lost_text(a, small) : refused_text(a, ping, takes);
-	c->cure = takes ? mtu_cure(w, a, takes) : NULL;
+	c->cure = takes ? mtu_cure(a, small ? iface_of(w, takes) : told_of(w), takes) : NULL;
 	explain_reason(c, effect ? effect : c, effect ? above(effect) : HUNG, said);
 }
 
