@@ -59,6 +59,8 @@ static bool is_denied(const struct ere *yes, const char *where)
 	char *rest = n ? arena_strdup(&a, where) : NULL;
 
 	for (size_t i = 0; i < n; i++) {
+		if (v[i].is_quoted && !ere_is_in(yes, arena_strndup(&a, where + v[i].from, v[i].n)))
+			continue;
 		memset(rest + v[i].word, where[v[i].word] == '0' ? '1' : ' ', v[i].word_n);
 		if (ere_is_in(yes, rest))
 			memset(rest + v[i].from, ' ', v[i].n);

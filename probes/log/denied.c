@@ -175,7 +175,7 @@ static bool before(const char *text, struct word w, struct denial *ret)
 	if (!end)
 		return false;
 	*ret = (struct denial){(size_t)(w.s - text), w.n, (size_t)(from - text),
-			       (size_t)(end - from)};
+			       (size_t)(end - from), false};
 	return true;
 }
 
@@ -209,13 +209,70 @@ static bool behind(const char *text, struct word w, struct denial *ret)
 		;
 	if (p >= end || (is_zero && !is_counted(last, (size_t)(end - last))))
 		return false;
-	*ret = (struct denial){(size_t)(w.s - text), w.n, (size_t)(p - text), (size_t)(end - p)};
+	*ret = (struct denial){(size_t)(w.s - text), w.n, (size_t)(p - text), (size_t)(end - p),
+			       false};
 	return true;
+}
+
+/* The end of what is in quotation marks from @p on, which is the first of them; NULL: none is. */
+static const char *end_of_quoted(const char *text, const char *p)
+{
+	enum { LEAST = 8 /* a failure is no single word */ };
+	const char *end;
+
+	if (!strchr("\"`", *p) || (p > text && !strchr(" (>*#", p[-1])))
+		return NULL;
+	end = strchr(p + 1, *p);
+	return end && end - p > LEAST && !is_part(end[1]) ? end : NULL;
+}
+
+/* A word that is said about a failure, and by none, outside of what is quoted. */
+static bool find_about(const char *text, struct word *ret)
+{
+	static const char *const about[] = {"you",   "your",	"usually",   "sometimes", "mean",
+					    "means", "happens", "indicates", "fix",	  "fixed",
+					    "fixes", "helped",	"avoid",     NULL};
+	static const char *const opens[] = {"if", "when", NULL};
+	bool is_first = true;
+
+	for (const char *p = text; *p;) {
+		const char *end = end_of_quoted(text, p);
+		size_t n = 0;
+
+		while (!end && is_part(p[n]))
+			n++;
+		if (n && (is_of(p, n, about) || (is_first && is_of(p, n, opens)))) {
+			*ret = (struct word){p, n};
+			return true;
+		}
+		is_first = is_first && !n;
+		p = end ? end + 1 : p + n + !n;
+	}
+	return false;
+}
+
+/* 'If you see "Connection refused", set ...': what stands in quotation marks there did not happen.
+ */
+static size_t quoted(const char *text, struct denial v[DENIALS_MAX])
+{
+	struct word about;
+	size_t n = 0;
+
+	if (!strpbrk(text, "\"`") || !find_about(text, &about))
+		return 0;
+	for (const char *p = text, *end; *p && n < DENIALS_MAX; p = end ? end + 1 : p + 1) {
+		end = end_of_quoted(text, p);
+		if (end)
+			v[n++] = (struct denial){(size_t)(about.s - text), about.n,
+						 (size_t)(p + 1 - text), (size_t)(end - p - 1),
+						 true};
+	}
+	return n;
 }
 
 size_t denied_find(const char *text, struct denial v[DENIALS_MAX])
 {
-	size_t n = 0;
+	size_t n = quoted(text, v);
 
 	for (const char *p = text; *p && n < DENIALS_MAX;) {
 		struct word w = {p, 0};
