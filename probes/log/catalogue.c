@@ -1,5 +1,7 @@
 #include "probes/log/catalogue.h"
 
+#include "probes/log/busy.h"
+
 #include "probes/log/denied.h"
 #include "probes/log/hidden.h"
 #include "probes/log/settings.h"

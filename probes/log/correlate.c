@@ -4,8 +4,11 @@
 
 #include "lib/core/text.h"
 #include "probes/log/astray.h"
+#include "probes/log/busy.h"
+#include "probes/log/gid.h"
 #include "probes/log/hidden.h"
 #include "probes/log/loner.h"
+#include "probes/log/room.h"
 #include "probes/log/said.h"
 
 /* Two processes that differ in the text at @off; both must have said something. */
@@ -322,6 +325,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	same_gpu(w, a, x);
 	counted_twice(x);
 	reasons(w, a, x);
+	room_judge(a, x);
 	without_collnet(x);
 	bystanders(w, a, x);
 	chains(x);
@@ -340,13 +344,14 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	gdr(w, a, x);
 	doubtful_interfaces(w, x);
 	offers(w, a, x);
-	docker(w, x);
+	docker(w, a, x);
 	meeting(w, a, x);
 	waits(w, a, x);
 	samples_judge(w, a, x);
 	settings_judge(w, a, x);
 	came(w, a, x);
 	loner(w, a, x);
+	busy_judge(w, a, x);
 	astray(w, a, x);
 	foreign(w, a, x);
 	wholes(w, a, x);
@@ -356,6 +361,8 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	beside_job(w, a, x);
 	shown_judge(w, a, x);
 	zones(w, a, x);
+	unplaced(a, x);
+	gid_judge(w, a, x);
 	uneven(w, a, x);
 	hidden(w, a, x);
 }

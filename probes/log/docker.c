@@ -6,7 +6,9 @@
  */
 #include "probes/log/explain.h"
 
+#include "lib/core/text.h"
 #include "lib/core/units.h"
+#include "lib/host/leads.h"
 
 enum { CONTAINERS = 64, ID = 12 }; /* at most so many of one bridge; letters of their names */
 
@@ -94,11 +96,63 @@ static void between_bridges(const struct why *w, struct explanation *x, struct c
 	}
 }
 
-void docker(struct why *w, struct explanation *x)
+/* Its bridge is seen only where nobody is in a container of it. */
+static bool is_bare(const struct why *w)
+{
+	for (size_t i = 0; i < w->actors.offers.n; i++)
+		if (streq(w->actors.offers.v[i].iface, "docker0"))
+			return true;
+	for (unsigned i = 0; i < w->asides.nowned; i++)
+		if (streq(w->asides.owned[i].iface, "docker0"))
+			return true;
+	return false;
+}
+
+/* The one that the hosts have besides, by what they say or somebody shows; *ret_addr: there. NULL:
+ * none is known, or each host has another. */
+static const char *shared(const struct why *w, const char **ret_addr)
+{
+	const struct asides *t = &w->asides;
+	const char *one = NULL;
+
+	for (size_t i = 0; i < w->actors.offers.n + t->nowned; i++) {
+		bool is_said = i < w->actors.offers.n;
+		const struct offer *o = is_said ? &w->actors.offers.v[i] : NULL;
+		const struct owned *v = is_said ? NULL : &t->owned[i - w->actors.offers.n];
+		const char *iface = o ? o->iface : v->iface;
+
+		if (!*iface || leads_nowhere_by_name(iface))
+			continue;
+		if (one && !streq(one, iface))
+			return NULL;
+		one = iface;
+		*ret_addr = o ? o->addr : v->addr;
+	}
+	return one;
+}
+
+/* On bare hosts nothing is to be started anew but the ranks, with another interface. */
+static const char *pin(const struct why *w, struct arena *a)
+{
+	const char *addr = NULL, *iface = shared(w, &addr);
+
+	if (!iface || !explain_word(a, iface))
+		return "export NCCL_SOCKET_IFNAME=^docker0,lo   # on every host; Gloo wants the "
+		       "name "
+		       "of the one that they share: GLOO_SOCKET_IFNAME";
+	return arena_printf(a,
+			    "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s   # on every host: "
+			    "%s is there; or NCCL_SOCKET_IFNAME=^docker0,lo",
+			    iface, iface, addr);
+}
+
+void docker(struct why *w, struct arena *a, struct explanation *x)
 {
 	struct cause *c = explain_find(x, "IF-008");
 	bool is_machine = false;
 
+	if (c && is_bare(w))
+		c->cure = pin(w, a);
 	for (size_t i = 0; c && i < w->actors.offers.n; i++) {
 		enum owner is = owner_of(&w->actors, &w->actors.offers.v[i]);
 

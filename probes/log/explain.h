@@ -77,9 +77,9 @@ const char *behind(struct why *w, struct arena *a, struct explanation *x);
 void came(struct why *w, struct arena *a, struct explanation *x);
 /* Raises those whose interface or address could not be reached. */
 void offers(struct why *w, struct arena *a, struct explanation *x);
-/* Takes the weight from a suspected docker where the addresses are those of machines. After
- * offers(). */
-void docker(struct why *w, struct explanation *x);
+/* Takes the weight from a suspected docker where the addresses are those of machines, and says
+ * which interface to pin on a host itself. After offers(). */
+void docker(struct why *w, struct arena *a, struct explanation *x);
 /* Raises GPUDirect RDMA that is off: on one of the hosts, or on all. */
 void gdr(struct why *w, struct arena *a, struct explanation *x);
 /* Raises the RDMA port that one host has not and another has. When the others have judged. */
@@ -92,6 +92,8 @@ void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When
  * the others have judged. */
 void kubevents(const struct why *w, struct arena *a, struct explanation *x);
+/* Raises what keeps a pod from running where others miss its name, and names the taint. */
+void unplaced(struct arena *a, struct explanation *x);
 /* Raises that ranks have different numbers of batches, where a collective failed for that. After
  * waits(). */
 void uneven(struct why *w, struct arena *a, struct explanation *x);

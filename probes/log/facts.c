@@ -4,9 +4,11 @@
 #include "probes/log/bar.h"
 #include "probes/log/dumps.h"
 #include "probes/log/gather.h"
+#include "probes/log/gid.h"
 #include "probes/log/heal.h"
 #include "probes/log/hear.h"
 #include "probes/log/measured.h"
+#include "probes/log/room.h"
 #include "probes/log/said.h"
 #include "probes/log/settings.h"
 #include "probes/log/shell.h"
@@ -305,6 +307,9 @@ const struct fact log_facts[] = {
 	{"lastTimestamp|LastTimestamp|eventTime", 8000, .learn = event_seen},
 	{" Running   ", 8000, .learn = pod_runs},
 	{SHOWN_ANCHORS, 4000, .learn = shown_begin},
+	{BUSY_WORDS, 40000, .learn = busy_hear},
+	{GID_ANCHORS, 400, .learn = gid_hear},
+	{ROOM_ANCHORS, 400, .learn = room_begin},
 	{UNEVEN_ANCHORS, 40000, .learn = uneven_hear},
 	{HEAL_UP_ANCHORS, 40000, .learn = heal_up},
 	{": \"MainThread\"", SAMPLES_MAX, .learn = samples_begin},

@@ -12,8 +12,7 @@ enum {
 	SHORT_S = 600, /* torch's own limit for NCCL; a shorter one was set by somebody */
 };
 
-/* Behind "Timeout(ms)=", of the first line that has it whole; 0: none has. */
-static long limit_s(const struct cause *c)
+long loner_limit_s(const struct cause *c)
 {
 	for (size_t i = 0; i < c->record->events.n; i++) {
 		const char *p = strstr(c->record->events.v[i].text, "Timeout(ms)=");
@@ -66,7 +65,7 @@ static bool is_last_near(const struct cause *c, const struct cause *timeout)
 static void judge_saving(struct arena *a, struct explanation *x, const struct cause *timeout)
 {
 	struct cause *c = explain_find(x, "PT-100");
-	const struct log_event *e = c ? saving(c, timeout, limit_s(timeout)) : NULL;
+	const struct log_event *e = c ? saving(c, timeout, loner_limit_s(timeout)) : NULL;
 
 	if (!c || (!e && !is_last_near(c, timeout)))
 		return;
@@ -96,7 +95,7 @@ static void judge_barrier(struct why *w, struct arena *a, struct explanation *x,
 			  const struct cause *timeout)
 {
 	struct cause *c = explain_find(x, "PT-101");
-	long limit = limit_s(timeout);
+	long limit = loner_limit_s(timeout);
 	const char *said = timeout->because;
 
 	if (!c || !is_somebody_missing(w))
@@ -110,8 +109,7 @@ static void judge_barrier(struct why *w, struct arena *a, struct explanation *x,
 	c->first = timeout->first;
 }
 
-/* Something names its reason, or failed before: then the timeout is its echo, whoever was busy. */
-static bool is_echo(const struct explanation *x, const struct cause *timeout)
+bool loner_is_echo(const struct explanation *x, const struct cause *timeout)
 {
 	for (size_t i = 0; i < x->causes.n; i++) {
 		const struct cause *c = &x->causes.v[i];
@@ -135,7 +133,7 @@ void loner(struct why *w, struct arena *a, struct explanation *x)
 		if (c) /* every healthy job says such things */
 			c->weight = 0;
 	}
-	if (!timeout || timeout->is_over || !timeout->first || is_echo(x, timeout))
+	if (!timeout || timeout->is_over || !timeout->first || loner_is_echo(x, timeout))
 		return;
 	judge_barrier(w, a, x, timeout);
 	judge_saving(a, x, timeout);

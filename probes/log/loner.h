@@ -10,4 +10,9 @@
 /* After who waited where is known. */
 void loner(struct why *w, struct arena *a, struct explanation *x);
 
+/* For busy.c as well. Behind "Timeout(ms)=", of the first line that has it whole; 0: none has. */
+long loner_limit_s(const struct cause *timeout);
+/* Something names its reason, or failed before: then the timeout is its echo, whoever was busy. */
+bool loner_is_echo(const struct explanation *x, const struct cause *timeout);
+
 #endif

@@ -226,23 +226,6 @@ static void offers_no_device(struct explanation *x)
 				       "so the node offers none of what the pod asks for");
 }
 
-/* torch does not know why its file could not be written; another rank, or a later call, may say it.
- */
-static void no_room(struct explanation *x)
-{
-	static const char *const full[] = {"LIM-004", "LIM-007"};
-	enum { FIRST = 8 /* what the earliest gets */ };
-	const struct cause *e = explain_find(x, "PT-047");
-
-	for (size_t i = 0; e && !e->is_over && i < ARRAY_LEN(full); i++) {
-		struct cause *c = explain_find(x, full[i]);
-
-		if (c && !c->is_over)
-			explain_reason(c, e, c->weight + FIRST,
-				       "so the checkpoint could not be written");
-	}
-}
-
 /* A host that is in no partition with the others, or only in ones whose limited members both are.
  */
 static const char *partition_text(const struct why *w, struct arena *a)
@@ -317,6 +300,5 @@ void reasons(const struct why *w, struct arena *a, struct explanation *x)
 	containers(x);
 	asked_for_network(x);
 	offers_no_device(x);
-	no_room(x);
 	mesh(w, x);
 }

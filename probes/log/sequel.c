@@ -1,6 +1,7 @@
 #include "probes/log/sequel.h"
 
 #include "lib/flight/frame.h"
+#include "probes/log/room.h"
 #include "probes/log/said.h"
 #include "probes/log/samples.h"
 #include "probes/log/tested.h"
@@ -157,6 +158,8 @@ void sequel_read(struct why_stream *s, const char *text, const char *end, uint64
 			is_more = shown_next(s, &l);
 		else if (q->kind == SEQUEL_PKEYS)
 			is_more = pkeys_next(s, &l);
+		else if (q->kind == SEQUEL_QUOTA)
+			is_more = room_row(s, &l);
 		else if (is_its_own(q, &l))
 			is_more = end_of_traceback(s, &l);
 		if (!is_more || !--q->left)

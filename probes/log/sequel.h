@@ -4,8 +4,8 @@
  * Lines that are known by what they follow, and have no words to scan for: the last one of a
  * Python traceback, whatever its exception is called, and the calls that torch's watchdog lists
  * below "Stack trace of the failed collective", py-spy below a thread, the ranks that Horovod
- * lists below "Missing ranks:", the rows of a hosts file, what kubectl shows of an object, and
- * the keys of InfiniBand's partitions.
+ * lists below "Missing ranks:", the rows of a hosts file and of a table of quotas, what kubectl
+ * shows of an object, and the keys of InfiniBand's partitions.
  */
 #include "probes/log/line.h"
 
@@ -20,7 +20,8 @@ struct sequel {
 		SEQUEL_STALL,
 		SEQUEL_NAMES,
 		SEQUEL_SHOWN,
-		SEQUEL_PKEYS
+		SEQUEL_PKEYS,
+		SEQUEL_QUOTA
 	} kind;
 	unsigned left;	    /* lines that are read at the most */
 	struct log_who who; /* who said what it follows: only its own lines count */

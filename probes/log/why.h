@@ -8,12 +8,14 @@
  */
 #include "probes/log/actors.h"
 #include "probes/log/asides.h"
+#include "probes/log/busy.h"
 #include "probes/log/cachekeys.h"
 #include "probes/log/catalogue.h"
 #include "probes/log/elastic.h"
 #include "probes/log/ending.h"
 #include "probes/log/endpoint.h"
 #include "probes/log/exits.h"
+#include "probes/log/gid.h"
 #include "probes/log/ignored.h"
 #include "probes/log/kubetime.h"
 #include "probes/log/muster.h"
@@ -159,6 +161,8 @@ struct why {
 	struct pkeys pkeys;
 	struct shown shown;
 	struct uneven uneven;
+	struct gids gids;
+	struct busy busy;
 	str_list settings;     /* of transports and algorithms: "NCCL_ALGO=Ring", each once */
 	struct flight *flight; /* the dumps that were read; NULL: none */
 	bool has_dumped;       /* a log says that there are some ... */
