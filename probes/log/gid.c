@@ -60,7 +60,7 @@ void gid_judge(struct why *w, struct arena *a, struct explanation *x)
 		return;
 	c->weight = 0;
 	set = setter(a, c, &name, &index);
-	if (!e || !(shown || (set && index == 0 && w->gids.is_roce && !w->gids.is_ib)))
+	if (!e || w->gids.is_ib || !(shown || (set && index == 0 && w->gids.is_roce)))
 		return;
 	because = shown ? "the addresses that RDMA used begin with fe80" : "the port is Ethernet's";
 	if (set)

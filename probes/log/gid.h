@@ -6,7 +6,7 @@
  */
 #include "probes/log/line.h"
 
-#define GID_ANCHORS ":1/RoCE|:2/RoCE|link_layer:"
+#define GID_ANCHORS "NET/IB : Using |NET/IB: Using |:1/RoCE|:2/RoCE|link_layer:"
 
 struct why;
 struct why_stream;
