@@ -247,6 +247,81 @@ static void blame_odd_one(struct why *w, struct arena *a, struct explanation *x)
 				     odd->who.host, odd->boot, other->who.host, other->boot));
 }
 
+/* The address that it meets the others at; NULL: it did not say. */
+static const char *meets_at(const struct actors *t, const struct actor *y)
+{
+	for (size_t i = 0; *y->boot && i < t->offers.n; i++)
+		if (&t->v.v[t->offers.v[i].actor] == y && streq(t->offers.v[i].iface, y->boot))
+			return t->offers.v[i].addr;
+	return NULL;
+}
+
+/* Processes of two hosts that told the others one address; NULL: there are none. */
+static const struct actor *same_address(const struct actors *t, const struct actor **ret_other)
+{
+	for (size_t i = 0; i < t->v.n && i < RANKS_KEPT; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct actor *p = &t->v.v[k], *q = &t->v.v[i];
+			const char *one = meets_at(t, p), *two = meets_at(t, q);
+
+			if (!*p->who.host || !*q->who.host || !one || !two || !streq(one, two) ||
+			    log_hosts_fit(p->who.host, q->who.host))
+				continue;
+			*ret_other = q;
+			return p;
+		}
+	return NULL;
+}
+
+/* An interface of that host that leads to others; NULL: the log has none. */
+static const char *real_iface(struct arena *a, const struct actors *t, const char *host)
+{
+	for (size_t i = 0; i < t->offers.n; i++)
+		if (streq(t->v.v[t->offers.v[i].actor].who.host, host) &&
+		    !leads_nowhere_by_name(t->offers.v[i].iface))
+			return explain_word(a, t->offers.v[i].iface);
+	return NULL;
+}
+
+static const char *pin(struct arena *a, const struct actors *t, const struct actor *p,
+		       const struct actor *q)
+{
+	const char *one = real_iface(a, t, p->who.host), *two = real_iface(a, t, q->who.host);
+
+	if (one && two)
+		return arena_printf(a, "export NCCL_SOCKET_IFNAME='=%s'   # on %s; on %s: '=%s'",
+				    one, p->who.host, q->who.host, two);
+	return arena_printf(a,
+			    "export NCCL_SOCKET_IFNAME='^%s,docker,lo,br-,virbr,veth'   # on every "
+			    "host; GLOO_SOCKET_IFNAME: the LAN's interface",
+			    p->boot);
+}
+
+/* Whoever connects to the other finds itself. */
+static void blame_same_address(struct why *w, struct arena *a, struct explanation *x)
+{
+	static const char *const ids[] = {"CON-001", "CON-002", "CON-003", "CON-004", "CON-006",
+					  "CON-026", "PT-006",	"HNG-001", NULL};
+	enum { MORE = 6, MOST = 95 };
+	const struct actor *q = NULL, *p = same_address(&w->actors, &q);
+	const struct cause *effect = p ? explain_surest(x, ids, 0) : NULL;
+	int weight = effect && effect->weight + MORE > SURE ? effect->weight + MORE : SURE;
+	const struct log_event *e = effect ? effect->first : NULL; /* the list may grow */
+	struct cause *c;
+
+	if (!effect || !leads_nowhere_by_name(p->boot) || why_has_worked(w))
+		return;
+	c = explain_add(w, a, x, "IF-004");
+	c->first = c->first ? c->first : e;
+	if (explain_word(a, p->boot))
+		c->cure = pin(a, &w->actors, p, q);
+	explain_raise(c, weight < MOST ? weight : MOST,
+		      arena_printf(a,
+				   "%s and %s both meet over %s with the very same address, %s: "
+				   "each connects to itself",
+				   p->who.host, q->who.host, p->boot, meets_at(&w->actors, p)));
+}
+
 /* PaddlePaddle's Gloo: the connection was there, and its peer kept silent. */
 static bool was_connected(const struct cause *c)
 {
@@ -306,4 +381,5 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 	}
 	blame_unlisted(w, a, x);
 	blame_odd_one(w, a, x);
+	blame_same_address(w, a, x);
 }
