@@ -12,7 +12,7 @@ enum { ASIDES_MAX = 32, WALLS_MAX = 8, WALL_PORTS = 16 };
 
 #define ASIDES_ANCHORS                                                                             \
 	"/etc/hosts|getent hosts|getent ahosts|ip addr|ip -br|ip -4 |ip -o |$ ip a|# ip a|"        \
-	"ifconfig|ufw status|firewall-cmd|ip neigh|iptables -|nft list|arp -an| inet 1| UP       " \
+	"ifconfig|ufw status|firewall-cmd|ip neigh|iptables -|nft list|arp -an| inet | UP       "  \
 	"|"                                                                                        \
 	"Status: active|  ALLOW|  services: |  ports: |  sources: |target: ACCEPT|trusted "        \
 	"(active)|"                                                                                \

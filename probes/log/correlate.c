@@ -365,4 +365,6 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	gid_judge(w, a, x);
 	uneven(w, a, x);
 	hidden(w, a, x);
+	apart_judge(w, a, x);
+	generated_judge(w, a, x);
 }

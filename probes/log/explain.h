@@ -87,6 +87,12 @@ void rails(struct why *w, struct arena *a, struct explanation *x);
 /* Raises settings, programs and interfaces that differ where all should be alike. When the others
  * have judged. */
 void unlike(struct why *w, struct arena *a, struct explanation *x);
+/* Raises what keeps machines from being one job, as their commands show: apart.h. When the others
+ * have judged. */
+void apart_judge(struct why *w, struct arena *a, struct explanation *x);
+/* Raises that sharded parameters are gathered in generate(), which ranks leave at different times.
+ */
+void generated_judge(struct why *w, struct arena *a, struct explanation *x);
 /* Raises an address that a rank should listen on and that is another host's. */
 void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When

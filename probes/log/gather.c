@@ -15,6 +15,7 @@ void gather_member(struct why *w, struct why_stream *s, const struct log_line *l
 	if (which < 1)
 		return;
 	muster_note(&w->muster[MEMBERS], which - 1, total);
+	apart_hear_member(&w->apart, which, total);
 	roster_note(&w->roster, which - 1, total, &l->who, s->file, s->line, s->traceback);
 	if (!w->progress_armed)
 		why_watch_progress(w);

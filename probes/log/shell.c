@@ -28,11 +28,29 @@ static void asked_host(const char *p, const char *dmesg, char *ret, size_t size)
 		memmove(ret, at + 1, strlen(at));
 }
 
+/* "[node3] $ ...", "node3> ...": a word of a name alone, and the sign behind it. */
+static bool bare_host(const char *text, char *ret, size_t size)
+{
+	bool is_boxed = *text == '[';
+	size_t n;
+
+	text += is_boxed;
+	n = strcspn(text, " \t]>$#@:()=/\"'");
+	if (!n || !isalpha((unsigned char)*text) ||
+	    !(is_boxed ? starts_with(text + n, "] $ ") || starts_with(text + n, "] # ")
+		       : starts_with(text + n, "> ")))
+		return false;
+	(void)snprintf(ret, size, "%.*s", (int)n, text);
+	return true;
+}
+
 /* "root@node3:~# sudo dmesg", "(env) [me@node3 ~]$ dmesg", "node3# dmesg", "[node3]$ dmesg" */
 static void prompt_host(const char *text, const char *dmesg, char *ret, size_t size)
 {
 	const char *sign = strpbrk(text, "$#"), *at = strchr(text, '@'), *env = strstr(text, ") ");
 
+	if (bare_host(text, ret, size))
+		return;
 	if (!sign || sign > dmesg || sign[1] != ' ')
 		return;
 	if (*text == '(' && env && env < sign)

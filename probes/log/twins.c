@@ -1,8 +1,8 @@
 #include "probes/log/twins.h"
 
 #include "probes/log/explain.h"
+#include "probes/log/machine.h"
 #include "probes/log/said.h"
-#include "probes/log/shell.h"
 
 enum {
 	SURE = 84,   /* two of one number, another number that nobody has, and they did not meet */
@@ -11,7 +11,42 @@ enum {
 };
 
 /* The lines in which a node says its number. */
-enum kind { AGENT, CONFIGURATION, LAUNCHER, COMMAND, KINDS };
+enum kind { AGENT, CONFIGURATION, LAUNCHER, COMMAND, RANK, KINDS };
+
+/* "rank=4 local_rank=0 world=8", as programs say it of themselves: a machine's first rank. */
+static bool first_of_machine(const struct log_line *l)
+{
+	long local;
+
+	return (said_number(l, "local_rank=", &local) || said_number(l, "LOCAL_RANK=", &local)) &&
+	       !local;
+}
+
+static bool rank_of(const struct log_line *l, long *ret)
+{
+	const char *p = l->text;
+
+	while ((p = strcasestr(p, "rank="))) {
+		bool is_word = p == l->text || !strchr("_-", p[-1]);
+
+		p += strlen("rank=");
+		if (is_word && *p >= '0' && *p <= '9') {
+			*ret = strtol(p, NULL, 10);
+			return true;
+		}
+	}
+	return said_number(l, "global_rank=", ret);
+}
+
+static long world_of(const struct log_line *l)
+{
+	static const char *const keys[] = {"world_size=", "world=", "WORLD_SIZE=", "WORLD="};
+	long n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys) && !n; i++)
+		(void)said_number(l, keys[i], &n);
+	return n;
+}
 
 /* Which number it has in such a line; false: not such a line. */
 static bool number_of(const struct log_line *l, enum kind kind, long *ret)
@@ -25,31 +60,13 @@ static bool number_of(const struct log_line *l, enum kind kind, long *ret)
 		return !strstr(l->text, "--") && said_number(l, "node_rank=", ret);
 	case COMMAND: /* other backends number the nodes themselves */
 		return !strstr(l->text, "rdzv") &&
-		       (said_number(l, "--machine_rank", ret) ||
-			said_number(l, "--node_rank", ret) || said_number(l, "--node-rank", ret));
+		       (said_number(l, "machine_rank", ret) || said_number(l, "--node_rank", ret) ||
+			said_number(l, "--node-rank", ret) || said_number(l, "NODE_RANK=", ret));
+	case RANK:
+		return first_of_machine(l) && rank_of(l, ret);
 	default:
 		return false;
 	}
-}
-
-/* The host of "user@host:~$ COMMAND --rank ..."; "": no such prompt. */
-static void prompt_host(const struct log_line *l, char *ret, size_t size)
-{
-	const char *option = strstr(l->text, "--");
-
-	*ret = '\0';
-	if (option)
-		shell_host(l->text, option, ret, size);
-}
-
-/* The label of "main-node: ...", which has no number as most hosts' names have; "": none. */
-static void label(const struct log_line *l, char *ret, size_t size)
-{
-	size_t n = strcspn(l->text, " \t[]()=$#@");
-
-	*ret = '\0';
-	if (n > 1 && l->text[n - 1] == ':' && l->text[n] == ' ')
-		said_word(ret, size, l->text, ":");
 }
 
 static bool are_one(const struct twin *p, const struct twin *q)
@@ -65,16 +82,22 @@ void twins_hear(struct why *w, struct why_stream *s, const struct log_line *l)
 	char host[64];
 	long nodes;
 
-	if ((said_number(l, "group_world_size=", &nodes) || said_number(l, "nnodes=", &nodes)) &&
+	if ((said_number(l, "group_world_size=", &nodes) || said_number(l, "nnodes=", &nodes) ||
+	     said_number(l, "num_machines:", &nodes)) &&
 	    nodes > t->nodes)
 		t->nodes = nodes;
 	while (one.kind < KINDS && !number_of(l, one.kind, &one.number))
 		one.kind++;
+	t->typed += one.kind == COMMAND;
 	if (one.kind == KINDS || t->n == TWINS_MAX)
 		return;
-	(one.kind == COMMAND ? prompt_host : label)(l, host, sizeof(host));
-	one.name = *l->who.host ? l->who.host : host;
-	one.by_file = !*one.name;
+	if (one.kind == RANK)
+		one.world = world_of(l);
+	machine_of(s, l, host, sizeof(host));
+	if (!*host && one.kind != COMMAND)
+		machine_label(l, host, sizeof(host));
+	one.name = host;
+	one.by_file = !*host;
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].kind == one.kind && are_one(&t->v[i], &one))
 			return;
@@ -103,6 +126,43 @@ static const struct twin *second(const struct twins *t, enum kind kind, long nod
 		}
 	}
 	return numbers < nodes ? found : NULL;
+}
+
+bool twins_typed(const struct twins *t, const struct twin **ret_one, const struct twin **ret_other)
+{
+	for (size_t i = 0; i < t->n; i++)
+		for (size_t j = 0; j < i; j++) {
+			if (t->v[i].kind != COMMAND || t->v[j].kind != COMMAND || t->v[i].by_file ||
+			    t->v[j].by_file || t->v[i].number == t->v[j].number)
+				continue;
+			*ret_one = &t->v[j];
+			*ret_other = &t->v[i];
+			return true;
+		}
+	return false;
+}
+
+/* Of two machines that both have the first rank. */
+static const struct twin *first_twice(const struct twins *t, const struct twin **ret_first)
+{
+	for (size_t i = 0; i < t->n; i++)
+		for (size_t j = 0; j < i; j++) {
+			const struct twin *p = &t->v[j], *q = &t->v[i];
+
+			if (p->kind != RANK || q->kind != RANK || p->by_file || q->by_file ||
+			    p->number || q->number || p->world < 2 || p->world != q->world)
+				continue;
+			*ret_first = p;
+			return q;
+		}
+	return NULL;
+}
+
+long twins_world(const struct twins *t)
+{
+	const struct twin *p, *q = first_twice(t, &p);
+
+	return q ? q->world : 0;
 }
 
 /* Why nodes did not come together. */
@@ -140,7 +200,7 @@ void twins(struct why *w, struct arena *a, struct explanation *x)
 	const struct cause *effect;
 	struct cause *c;
 	long nodes = w->nodes > w->twins.nodes ? w->nodes : w->twins.nodes;
-	const struct twin *p = NULL, *q = NULL;
+	const struct twin *p = NULL, *q = NULL, *one, *two;
 
 	sizes_differ(w, a, x);
 	effect = apart(x);
@@ -148,14 +208,21 @@ void twins(struct why *w, struct arena *a, struct explanation *x)
 	if (!c)
 		return;
 	c->weight = 0;
-	for (enum kind kind = 0; kind < KINDS && !q; kind++)
+	for (enum kind kind = 0; kind < RANK && !q; kind++)
 		q = second(&w->twins, kind, nodes, &p);
+	if (!q && !twins_typed(&w->twins, &one, &two))
+		q = first_twice(&w->twins, &p);
 	if (!q || w->healthy || why_has_worked(w))
 		return;
 	explain_raise(c,
 		      !effect || q->by_file	     ? LONELY
 		      : effect->weight + MORE > SURE ? effect->weight + MORE
 						     : SURE,
-		      arena_printf(a, "%s and %s both say that they are node %ld of %ld", p->name,
-				   q->name, q->number, nodes));
+		      q->kind == RANK
+			      ? arena_printf(a,
+					     "%s and %s both have rank 0 of %ld: nobody is the "
+					     "second machine",
+					     p->name, q->name, q->world)
+			      : arena_printf(a, "%s and %s both say that they are node %ld of %ld",
+					     p->name, q->name, q->number, nodes));
 }

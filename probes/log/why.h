@@ -7,6 +7,7 @@
  * and stderr); explain.h says what it all means.
  */
 #include "probes/log/actors.h"
+#include "probes/log/apart.h"
 #include "probes/log/asides.h"
 #include "probes/log/busy.h"
 #include "probes/log/cachekeys.h"
@@ -15,9 +16,11 @@
 #include "probes/log/ending.h"
 #include "probes/log/endpoint.h"
 #include "probes/log/exits.h"
+#include "probes/log/generated.h"
 #include "probes/log/gid.h"
 #include "probes/log/ignored.h"
 #include "probes/log/kubetime.h"
+#include "probes/log/machine.h"
 #include "probes/log/muster.h"
 #include "probes/log/pings.h"
 #include "probes/log/pkeys.h"
@@ -124,6 +127,8 @@ struct why {
 	struct launches launches;
 	struct summons summons;
 	struct twins twins;
+	struct apart apart;
+	struct generated generated;
 	/* the store's latest count of its ranks, and of how many; 0: not said */
 	long store_came, store_total;
 	/* lines that only training that goes on prints, by file; counted for a while after a
@@ -183,6 +188,7 @@ struct why_stream {
 	struct why *w;
 	unsigned file;
 	struct log_who owner;	   /* who says what names nobody, as far as its path tells */
+	char heading[64];	   /* of the machine that the lines below are of; "": none */
 	const struct reply *reply; /* what its rank failed of, and when; NULL: not known */
 	uint64_t line, counted;
 	uint64_t traceback;	/* the line of the latest one */

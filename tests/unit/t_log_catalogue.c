@@ -280,7 +280,7 @@ static bool takes_two_lines(const char *line)
 		"IF-029",  "NET-016", "JAX-023", "CTR-076", "GPU-150", "GPU-151", "PT-230",
 		"PT-231",  "IF-035",  "IF-036",	 "IF-037",  "IF-038",  "CON-050", "IB-072",
 		"K8S-069", "K8S-070", "EFA-035", "PT-222",  "PT-223",  "K8S-077", "IB-073",
-		"LIM-018", "LIM-019"};
+		"LIM-018", "LIM-019", "PT-240",	 "PT-241",  "PT-242",  "PT-243",  "PT-244"};
 
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
 		if (starts_with(line, ids[i]))
