@@ -9,7 +9,7 @@ enum {
 	STRIDE = SCAN_MIN - GRAM + 1,
 	AT_END = (8 - GRAM + STRIDE - 1) / STRIDE, /* places where no word can be read any more */
 	TABLE_BITS = 18,
-	HEAD_BITS = 13,
+	HEAD_BITS = 15,
 	NONE = UINT16_MAX,
 };
 
@@ -82,14 +82,19 @@ static const char everyday[] =
 	"Init COMPLETE Channel 00/0 : 0[0] -> 1[1] [send] via NET/Socket/0 P2P/CUMEM/read "
 	"Connected all rings trees NCCL_SOCKET_IFNAME set by environment to NET/IB : Using "
 	"NCCL WARN Call to ProcessGroupNCCL.cpp torch.distributed.elastic [INFO] WARNING ERROR "
-	"2025-01-01 00:00:00,000 localhost ";
+	"2025-01-01 00:00:00,000 localhost "
+	"[rank1]:[E ProcessGroupNCCL.cpp: [Rank 1] Watchdog caught collective operation timeout: "
+	"WorkNCCL(SeqNum=1, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for "
+	"600000 milliseconds before timing out. torch.distributed.DistBackendError: NCCL error in: "
+	"Last error: ValueError: CUDA error: Exception: exitcode  : 1 (pid: 1) Error: ERROR: "
+	"error: Connection closed by (Connection refused) timed out ";
 
 enum { EVERYDAY = 64 /* times as common as what is in a literal */ };
 
 static void count_grams(const char *s, size_t n, unsigned each, unsigned *counts)
 {
 	for (size_t at = 0; at + GRAM <= n; at++)
-		counts[hash(gram_at(s + at), HEAD_BITS)] += each;
+		counts[hash(gram_at(s + at), TABLE_BITS)] += each;
 }
 
 static void choose_keys(struct scan *s, size_t i, const unsigned *counts)
@@ -102,7 +107,7 @@ static void choose_keys(struct scan *s, size_t i, const unsigned *counts)
 		unsigned *gram = &of[at % STRIDE]; /* there is the one that leaves the window */
 
 		common -= *gram;
-		*gram = counts[hash(gram_at(l->s + at), HEAD_BITS)];
+		*gram = counts[hash(gram_at(l->s + at), TABLE_BITS)];
 		common += *gram;
 		if (at + 1 >= STRIDE && common < least) {
 			least = common;
@@ -119,7 +124,7 @@ static void choose_keys(struct scan *s, size_t i, const unsigned *counts)
 struct scan *scan_new(struct arena *a, const struct literal *v, size_t n, const bool *is_left_out)
 {
 	AUTO(arena_done) struct arena tmp = {0};
-	unsigned *counts = arena_alloc(&tmp, sizeof(*counts) << HEAD_BITS);
+	unsigned *counts = arena_alloc(&tmp, sizeof(*counts) << TABLE_BITS);
 	struct scan *s = ARENA_NEW(a, struct scan);
 
 	s->v = arena_alloc(a, n * sizeof(*s->v));
