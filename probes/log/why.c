@@ -239,13 +239,14 @@ static void judge(struct why_stream *s, const char *text, size_t n)
 		p.start = nl ? nl + 1 : counted;
 		p.n = 0;
 		s->line += count_newlines(counted, p.start);
-		counted = p.start;
 		stop = line_end(found, end);
 		do
 			why_hit(&p, text + hit.at, hit.tag);
 		while (scan_next(&walk, (size_t)(stop - text), &hit));
 		why_line(s, &p, stop);
-		sequel_read(s, stop < end ? stop + 1 : end, end, s->line + 1);
+		counted = stop < end ? stop + 1 : end;
+		sequel_read(s, counted, end, s->line + 1);
+		s->line += counted > stop;
 	}
 	s->line += count_newlines(counted, end) - 1;
 	s->w->bytes += n;
