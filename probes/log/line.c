@@ -89,10 +89,12 @@ static void clean(const char *raw, size_t n, char *out)
 /* Ray tells a line of many workers once: "... [repeated 7x across cluster]" and a hint. */
 static void drop_repeats(char *text)
 {
-	char *mark = strstr(text, " [repeated ");
-
-	if (mark && strstr(mark, "x across cluster]"))
-		*mark = '\0';
+	for (char *p = text; (p = strchr(p, '[')); p++)
+		if (p > text && p[-1] == ' ' && starts_with(p, "[repeated ") &&
+		    strstr(p, "x across cluster]")) {
+			p[-1] = '\0';
+			return;
+		}
 }
 
 /* Containerd and the kubelet put a message between quotes, and one within that again: its own have
