@@ -4,7 +4,8 @@
  * POSIX extended regular expressions, and whether a text has what one of them matches:
  * what regexec() says, too. That keeps a table for each state that it ever was in, so a
  * thousand expressions fill no processor's cache; these are a few kilobytes each, look
- * for their literals first, and try no place of a text twice.
+ * for their literals first, pass by an alternative with a word of which the text lacks
+ * three bytes in a row, and try no place of a text twice.
  */
 #include "lib/core/arena.h"
 

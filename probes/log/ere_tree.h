@@ -1,6 +1,6 @@
 #ifndef PROBES_LOG_ERE_TREE_H
 #define PROBES_LOG_ERE_TREE_H
-/* What an expression is made of; for ere.c alone. */
+/* What an expression is made of; for ere_steps.c and ere.c alone. */
 #include "lib/core/arena.h"
 
 struct bytes {

@@ -165,20 +165,33 @@ static unsigned dice(unsigned sides)
 	return (unsigned)(state >> 33) % sides;
 }
 
-static void make_ere(char *out, size_t size)
+/* What random expressions and texts are made of. */
+struct dough {
+	const char *const *pieces; /* of an expression */
+	size_t npieces;
+	const char *letters; /* of a text */
+	unsigned longest;
+};
+
+static void make_ere(const struct dough *d, char *out, size_t size)
 {
-	static const char *const pieces[] = {
-		"a",  "b",	"ab",	"ba",	   "(",	      ")",     "|",	 ".*",	       "a?",
-		"b*", "a+",	"b{2}", "[ab]",	   "[a]",     ".",     "(a|bb)", "(ab)?",      "^",
-		"$",  "a{0,1}", "[^a]", "(a|ab)*", "(b|ba)+", "[^b]*", "(a|b|)", "(ab|b){1,3}"};
 	unsigned n = 1 + dice(7);
 
 	*out = '\0';
 	while (n--)
-		(void)strncat(out, pieces[dice(ARRAY_LEN(pieces))], size - strlen(out) - 1);
+		(void)strncat(out, d->pieces[dice((unsigned)d->npieces)], size - strlen(out) - 1);
 }
 
-static void says_what_regexec_says(void **state UNUSED)
+static void make_text(const struct dough *d, char *out)
+{
+	unsigned n = dice(d->longest + 1);
+
+	out[n] = '\0';
+	while (n--)
+		out[n] = d->letters[dice((unsigned)strlen(d->letters))];
+}
+
+static void compare(const struct dough *d)
 {
 	enum { EXPRESSIONS = 40000, TEXTS = 20 };
 	size_t matched = 0, refused = 0, strange = 0;
@@ -186,10 +199,10 @@ static void says_what_regexec_says(void **state UNUSED)
 	for (int i = 0; i < EXPRESSIONS; i++) {
 		AUTO(arena_done) struct arena a = {0};
 		const struct ere *e;
-		char ere[128], text[16];
+		char ere[128], text[64];
 		regex_t re;
 
-		make_ere(ere, sizeof(ere));
+		make_ere(d, ere, sizeof(ere));
 		e = made(&a, ere);
 		if (regcomp(&re, ere, REG_EXTENDED | REG_NOSUB)) {
 			assert_null(e);
@@ -197,12 +210,9 @@ static void says_what_regexec_says(void **state UNUSED)
 		}
 		strange += !e;
 		for (int j = 0; e && j < TEXTS; j++) {
-			unsigned n = dice(9);
 			bool matches;
 
-			text[n] = '\0';
-			while (n--)
-				text[n] = "abbac"[dice(5)];
+			make_text(d, text);
 			matches = regexec(&re, text, 0, NULL, 0) == 0;
 			if (ere_is_in(e, text) != matches)
 				fail_msg("%s and '%s': %d", ere, text, matches);
@@ -212,6 +222,48 @@ static void says_what_regexec_says(void **state UNUSED)
 		regfree(&re);
 	}
 	assert_true(matched > 10000 && refused > 10000 && strange < EXPRESSIONS / 4);
+}
+
+static void says_what_regexec_says(void **state UNUSED)
+{
+	static const char *const pieces[] = {
+		"a",  "b",	"ab",	"ba",	   "(",	      ")",     "|",	 ".*",	       "a?",
+		"b*", "a+",	"b{2}", "[ab]",	   "[a]",     ".",     "(a|bb)", "(ab)?",      "^",
+		"$",  "a{0,1}", "[^a]", "(a|ab)*", "(b|ba)+", "[^b]*", "(a|b|)", "(ab|b){1,3}"};
+
+	compare(&(struct dough){pieces, ARRAY_LEN(pieces), "abbac", 8});
+}
+
+/* With words that a text may lack, wherever in an expression they stand. */
+static void says_so_of_words(void **state UNUSED)
+{
+	static const char *const pieces[] = {
+		"aba",	     "baba",   "abbab",	 "(aba|bab)",	  "(abb|aab)?",
+		"(|.*baa)",  "(aba)*", "(bab)+", "(aab|b)*",	  "(abba){0,1}",
+		".*",	     "[ab]*",  "[^b]*",	 "a|bbb",	  "|",
+		"(",	     ")",      "b",	 "(baa){2}",	  "(abb){1,2}",
+		"(a|.*bba)", "^",      "$",	 "(aab|bba|.+aa)"};
+
+	compare(&(struct dough){pieces, ARRAY_LEN(pieces), "abab", 40});
+}
+
+/* Gone through, each is squared. */
+static void words_that_a_text_lacks_cost_nothing(void **state UNUSED)
+{
+	static const char *const dear[] = {"a.*a.*a.*a.*a.*[xy]bcd", "x|a.*a.*a.*a.*a.*[xy]bcd"};
+	AUTO(arena_done) struct arena a = {0};
+	char text[ERE_TEXT];
+	clock_t begun = clock();
+
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(dear); i++) {
+		const struct ere *e = made(&a, dear[i]);
+
+		for (int times = 0; times < 5000; times++)
+			assert_false(ere_is_in(e, text));
+	}
+	assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
 }
 
 static bool is_as_regexec(const struct signature *g, const struct ere *e, const regex_t *re,
@@ -267,6 +319,8 @@ int main(void)
 		cmocka_unit_test(takes_no_longer_than_the_text),
 		cmocka_unit_test(so_much_is_looked_at),
 		cmocka_unit_test(says_what_regexec_says),
+		cmocka_unit_test(says_so_of_words),
+		cmocka_unit_test(words_that_a_text_lacks_cost_nothing),
 		cmocka_unit_test(the_catalogue_is_understood),
 	};
 
