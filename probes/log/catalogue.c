@@ -87,3 +87,8 @@ bool signature_match(const struct signature *g, const struct signature_re *re, c
 {
 	return signature_where(g, re, text, body) != NULL;
 }
+
+bool signature_may(const struct signature *g, const struct signature_re *re, const char *text)
+{
+	return *g->ere == '^' || re->is_either || ere_is_in(re->yes, text);
+}

@@ -44,5 +44,7 @@ const char *signature_says(const struct signature *g, const struct signature_re 
 bool signature_refuses(const struct signature_re *re, const char *text, const char *body);
 bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,
 		     const char *body);
+/* False: it does not match, wherever in @text the body begins. */
+bool signature_may(const struct signature *g, const struct signature_re *re, const char *text);
 
 #endif

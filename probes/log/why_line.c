@@ -36,6 +36,8 @@ bool why_matches(struct why_stream *s, size_t sig, struct log_line *l)
 
 	if (!w->compiled[sig].yes && signature_compile(&w->a, g, &w->compiled[sig]))
 		return false;
+	if (!l->body && !signature_may(g, &w->compiled[sig], l->text))
+		return false;
 	why_place(s, l);
 	return signature_match(g, &w->compiled[sig], l->text, l->body);
 }
