@@ -1,13 +1,13 @@
 /* What a line says about the process that wrote it, or its job, without being a failure. */
 #include "lib/flight/frame.h"
 #include "probes/log/astray.h"
-#include "probes/log/bar.h"
 #include "probes/log/dumps.h"
 #include "probes/log/gather.h"
 #include "probes/log/gid.h"
 #include "probes/log/heal.h"
 #include "probes/log/hear.h"
 #include "probes/log/measured.h"
+#include "probes/log/preparing.h"
 #include "probes/log/room.h"
 #include "probes/log/said.h"
 #include "probes/log/settings.h"
@@ -215,22 +215,6 @@ static void summoned(struct why *w, struct why_stream *s UNUSED, const struct lo
 	summons_hear(&w->summons, l);
 }
 
-/* Somebody gives up: was a bar of a preparation on the screen? */
-static void gave_up(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
-{
-	enum { LOOK_BACK = 4096 };
-	size_t n = (size_t)(s->at - s->buf) < LOOK_BACK ? (size_t)(s->at - s->buf) : LOOK_BACK;
-	struct bar b;
-
-	if (!bar_last(s->at - n, n, &b) || !bar_is_preparation(&b) || b.percent >= 100 ||
-	    b.elapsed_s <= w->preparation_s)
-		return;
-	said_word(w->preparation, sizeof(w->preparation),
-		  b.what_n && b.what_n < sizeof(w->preparation) ? b.what : "data", "%:\r\n");
-	w->preparation_percent = b.percent;
-	w->preparation_s = b.elapsed_s;
-}
-
 /* NCCL's "cudaDev 0 nvmlDev 0 busId 5d000", torch's "GPU 0; 4.75 GiB total capacity". */
 static void gpu_at_work(struct why *w, struct why_stream *s, const struct log_line *l)
 {
@@ -390,7 +374,7 @@ const struct fact log_facts[] = {
 	 .learn = dumps_learn},
 	{"WorkNCCL(|waitForInput|ocket Timeout|wait timeout after|CANCELLED AT |"
 	 "Traceback (most recent call last)",
-	 4000, .learn = gave_up},
+	 4000, .learn = preparing_hear},
 	/* the last one: counted by why_line() itself, and only for a while after a failure */
 	{"'loss':|\"loss\":|loss: |loss = | loss=| loss 0| loss 1| loss 2| loss 3| loss 4| loss 5|"
 	 " loss 6| loss 7| loss 8| loss 9|train_loss|grad_norm|it/s, |s/it, |tokens/s|samples/s|"
