@@ -156,6 +156,14 @@ void matrix_add_pairs(const struct matrix *m, cJSON *pairs)
 		}
 }
 
+void matrix_tell_pairs(const struct matrix *m)
+{
+	size_t n = (size_t)m->n;
+
+	if (report_wants_pairs(m->s->r, n * (n - 1)))
+		matrix_add_pairs(m, json_array(report_data(m->s->r), "pairs"));
+}
+
 /* --- findings -------------------------------------------------------------------------- */
 
 static const char *ways(const struct slow_verdict *v)
@@ -376,8 +384,7 @@ void verdict_pairs(const struct story *s, const struct verdict_opts *o)
 	} else {
 		matrix_fill(&m, s, -1);
 		matrix_judge(&m, o);
-		if (report_wants_data(s->r))
-			matrix_add_pairs(&m, json_array(report_data(s->r), "pairs"));
+		matrix_tell_pairs(&m);
 	}
 	at_once_say(s, o);
 }

@@ -26,6 +26,7 @@ double matrix_median(const struct matrix *m);
 void matrix_fill(struct matrix *m, const struct story *s, int rail);
 void matrix_judge(const struct matrix *m, const struct verdict_opts *o);
 void matrix_add_pairs(const struct matrix *m, cJSON *pairs);
+void matrix_tell_pairs(const struct matrix *m); /* data.pairs, where somebody reads it */
 
 /* --- pairs_say_rails.c --- */
 void rails_judge(const struct story *s, const struct verdict_opts *o);

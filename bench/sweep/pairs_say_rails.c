@@ -91,6 +91,5 @@ void rails_judge(const struct story *s, const struct verdict_opts *o)
 	}
 	for (size_t i = 0; i < s->rails.n; i++)
 		judge_rail(s, &s->rails.v[i], bests[i], best, nominal);
-	if (rails)
-		matrix_add_pairs(&worst, json_array(report_data(s->r), "pairs"));
+	matrix_tell_pairs(&worst);
 }

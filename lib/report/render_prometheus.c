@@ -16,7 +16,7 @@ struct sample {
 };
 typedef LIST(struct sample) samples;
 
-enum { MOST_PAIRS = 1024 }; /* of 32 hosts: they grow with the square, and each is two series */
+enum { MOST_PAIRS = 1024 }; /* of 32 hosts: each is two series */
 
 /* The format knows three escapes in a label's value; a person may look at it on a terminal. */
 static void label(struct text *t, const char *name, const char *value)
@@ -189,6 +189,6 @@ static void end(struct sink *s)
 const struct renderer render_prometheus = {
 	.name = "prometheus",
 	.help = "text for Prometheus (node_exporter's textfile collector)",
-	.wants_data = true, /* of which pairs are told */
+	.wants_pairs = MOST_PAIRS,
 	.end = end,
 };

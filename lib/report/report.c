@@ -116,6 +116,12 @@ unsigned report_width(const struct report *r) { return r->sink.width; }
 
 bool report_folds(const struct report *r) { return r->rend->folds; }
 bool report_wants_data(const struct report *r) { return r->rend->wants_data || r->opts.page; }
+
+bool report_wants_pairs(const struct report *r, size_t n)
+{
+	return report_wants_data(r) || (n && n <= r->rend->wants_pairs);
+}
+
 bool report_is_quiet(const struct report *r) { return r->opts.quiet; }
 size_t report_count(const struct report *r, enum status st) { return r->sink.count[st]; }
 

@@ -151,6 +151,8 @@ bool report_folds(const struct report *r);
 
 /* The command's own part of the JSON. Build it only when somebody will read it. */
 bool report_wants_data(const struct report *r);
+/* Of that, data.pairs: so many of them. Whoever wants these need not want the rest. */
+bool report_wants_pairs(const struct report *r, size_t n);
 cJSON *report_data(struct report *r);
 /* One more host's part: `nodes[]`. Takes over @data (may be NULL). */
 void report_node(struct report *r, const char *host, cJSON *data);
@@ -214,7 +216,8 @@ struct renderer {
 	const char *name;
 	const char *help;
 	bool wants_data;
-	bool folds; /* people read it: what many hosts say alike is one line */
+	size_t wants_pairs; /* without the rest of it, and no more: they grow with the square */
+	bool folds;	    /* people read it: what many hosts say alike is one line */
 	/* The exit code that its readers go by, in place of @own; NULL: ours. They look at stdout
 	 * alone: a wrong command line is told there, too. */
 	int (*exit_code)(int own, bool warned);

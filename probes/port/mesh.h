@@ -223,6 +223,8 @@ size_t mesh_node_of(const struct mesh *m, const cJSON *rank);
  * programs. */
 void mesh_view(const struct mesh *m, size_t width); /* of a terminal; 0: it is read on none */
 void mesh_data(const struct mesh *m, cJSON *data);
+void mesh_data_pairs(const struct mesh *m,
+		     cJSON *data); /* data.pairs, of which something is known */
 /* What is wrong, and the smallest set of rules that would mend it. */
 void mesh_judge(const struct mesh *m);
 void mesh_mtu(const struct mesh *m);

@@ -299,16 +299,24 @@ static const char *networks(const struct mesh *m)
 		     : arena_printf(m->a, " through %s", t.s);
 }
 
+static size_t known_pairs(const struct mesh *m)
+{
+	size_t n = 0;
+
+	MESH_EACH (m, from, to)
+		n += mesh_at(m, from, to)->row != NULL;
+	return n;
+}
+
 static void sum_up(const struct mesh *m)
 {
-	size_t good = 0, known = 0, bulk = 0, timed, pairs = m->n * (m->n - 1);
+	size_t good = 0, known = known_pairs(m), bulk = 0, timed, pairs = m->n * (m->n - 1);
 	float usual = quantile(m, ms_of, 0.5, &timed);
 	struct finding *f;
 
 	MESH_EACH (m, from, to) {
 		const struct mesh_cell *c = mesh_at(m, from, to);
 
-		known += c->row != NULL;
 		good += c->row && !mesh_cell_is_bad(c);
 		bulk += c->row && !c->cut && c->path_mtu;
 	}
@@ -348,4 +356,6 @@ void mesh_conclude(struct mesh *m)
 	mesh_sum(m);
 	if (report_wants_data(m->report))
 		mesh_data(m, report_data(m->report));
+	if (report_wants_pairs(m->report, known_pairs(m)))
+		mesh_data_pairs(m, report_data(m->report));
 }

@@ -275,30 +275,11 @@ static void put_targets(const struct mesh *m, size_t from, size_t to, cJSON *lis
 	}
 }
 
-/* What was measured of a pair; what was not has no key. */
-static void put_pair(const struct mesh *m, size_t from, size_t to, cJSON *list)
-{
-	const struct mesh_cell *c = mesh_at(m, from, to);
-	cJSON *o;
-
-	if (!c->row)
-		return;
-	o = json_push_object(list);
-	json_str(o, "from", m->nodes[from].name);
-	json_str(o, "to", m->nodes[to].name);
-	json_str(o, "state", cell_name(m, from, to));
-	json_num(o, "ms", thousandths(c->ms));
-	json_num(o, "path_mtu", c->path_mtu ? c->path_mtu : NAN);
-	json_num(o, "gbps", thousandths(c->gbps));
-	json_num(o, "resent", round((double)c->resent * 1e5) / 1e5);
-}
-
 void mesh_data(const struct mesh *m, cJSON *data)
 {
 	cJSON *matrix = json_object(data, "matrix"), *hosts = json_array(matrix, "hosts");
 	cJSON *addresses = json_array(matrix, "addresses"), *cells = json_array(matrix, "cells");
 	cJSON *targets = json_array(data, "targets");
-	cJSON *measured = json_array(data, "pairs");
 	struct addr_text at;
 
 	for (size_t from = 0; from < m->n; from++) {
@@ -309,11 +290,33 @@ void mesh_data(const struct mesh *m, cJSON *data)
 		json_push_str(addresses, x->addr.sa.sa_family ? addr_print(&x->addr, &at) : "");
 		for (size_t to = 0; to < m->n; to++) {
 			json_push_word(row, cell_name(m, from, to));
-			if (from == to)
-				continue;
-			put_targets(m, from, to, targets);
-			put_pair(m, from, to, measured);
+			if (from != to)
+				put_targets(m, from, to, targets);
 		}
 		cJSON_AddItemToArray(cells, row);
 	}
+}
+
+/* What was measured of a pair; what was not has no key. */
+static void put_pair(const struct mesh *m, size_t from, size_t to, cJSON *list)
+{
+	const struct mesh_cell *c = mesh_at(m, from, to);
+	cJSON *o = json_push_object(list);
+
+	json_str(o, "from", m->nodes[from].name);
+	json_str(o, "to", m->nodes[to].name);
+	json_str(o, "state", cell_name(m, from, to));
+	json_num(o, "ms", thousandths(c->ms));
+	json_num(o, "path_mtu", c->path_mtu ? c->path_mtu : NAN);
+	json_num(o, "gbps", thousandths(c->gbps));
+	json_num(o, "resent", round((double)c->resent * 1e5) / 1e5);
+}
+
+void mesh_data_pairs(const struct mesh *m, cJSON *data)
+{
+	cJSON *list = json_array(data, "pairs");
+
+	MESH_EACH (m, from, to)
+		if (from != to && mesh_at(m, from, to)->row)
+			put_pair(m, from, to, list);
 }

@@ -39,7 +39,7 @@ static struct finding *lost_run(const struct preflight *p, size_t from)
 static enum status second_run(struct preflight *p, const char *const *args)
 {
 	const char *name = stages[S_REACH].name;
-	cJSON *parts = preflight_wants_data(p) ? preflight_parts(p) : NULL;
+	cJSON *parts = preflight_parts(p);
 	cJSON *was = cJSON_DetachItemFromObjectCaseSensitive(parts, name);
 	size_t from = p->t.items.n;
 	str_list culprits = p->culprits;

@@ -122,8 +122,7 @@ static void forget(struct preflight *p, const struct preflight *was, enum stage_
 	p->curve = was->curve;
 	p->absent = was->absent;
 	p->run[id] = was->run[id];
-	if (preflight_wants_data(p))
-		cJSON_DeleteItemFromObjectCaseSensitive(preflight_parts(p), stages[id].name);
+	cJSON_DeleteItemFromObjectCaseSensitive(preflight_parts(p), stages[id].name);
 }
 
 /* What a host's own name means ifprobe has said of it: portcheck looks at it for those who use that

@@ -183,6 +183,21 @@ static struct part_progress progress(const struct preflight *p, enum stage_id id
 	return (struct part_progress){title, id, S_COUNT, p->over_fd};
 }
 
+/* Of a part's data: all that somebody will read; NULL: that is nothing. */
+static cJSON *kept_of(const struct preflight *p, const cJSON *data)
+{
+	const cJSON *pairs = json_get(data, "pairs");
+	cJSON *kept;
+
+	if (preflight_wants_data(p))
+		return without_twins(cJSON_Duplicate(data, true));
+	if (!report_wants_pairs(p->r, (size_t)cJSON_GetArraySize(pairs)))
+		return NULL;
+	kept = cJSON_CreateObject();
+	cJSON_AddItemToObject(kept, "pairs", cJSON_Duplicate(pairs, true));
+	return kept;
+}
+
 static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 {
 	const cJSON *data = json_get(doc, "data");
@@ -194,10 +209,8 @@ static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 		preflight_find_culprits(p, json_get(data, "matrix"));
 	if (id == S_COLLECTIVES || id == S_SWEEP)
 		preflight_take_curve(p, data);
-	if (!preflight_wants_data(p) || !cJSON_IsObject(data) || p->group)
-		return;
-	cJSON_AddItemToObject(preflight_parts(p), stages[id].name,
-			      without_twins(cJSON_Duplicate(data, true)));
+	if (cJSON_IsObject(data) && !p->group)
+		cJSON_AddItemToObject(preflight_parts(p), stages[id].name, kept_of(p, data));
 }
 
 /* Hosts of one image share their name: a rank's is known by its address, too. */

@@ -134,6 +134,27 @@ static void fill_pairs(struct report *r, size_t n)
 		put_pair(r, "n0", arena_printf(report_arena(r), "n%zu", i), "ok");
 }
 
+/* Findings of many hosts are kept apart, and all rows of a run kept, for those that read data. */
+static void pairs_are_no_data(void **state UNUSED)
+{
+	static const struct {
+		const char *format;
+		bool data, few, many;
+	} all[] = {{"json", true, true, true},
+		   {"prometheus", false, true, false},
+		   {"table", false, false, false}};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		struct report *r = open_report((struct report_opts){.format = all[i].format});
+		struct err nothing = {.kind = ERR_USAGE};
+
+		assert_int_equal(report_wants_data(r), all[i].data);
+		assert_int_equal(report_wants_pairs(r, 1024), all[i].few);
+		assert_int_equal(report_wants_pairs(r, 1025), all[i].many);
+		(void)report_end(r, &nothing);
+	}
+}
+
 static void pairs_are_series(void **state UNUSED)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -165,9 +186,8 @@ static void json_keeps_every_character(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_terminal_obeys),
-		cmocka_unit_test(no_line_is_theirs),
-		cmocka_unit_test(pairs_are_series),
+		cmocka_unit_test(no_terminal_obeys),	      cmocka_unit_test(no_line_is_theirs),
+		cmocka_unit_test(pairs_are_no_data),	      cmocka_unit_test(pairs_are_series),
 		cmocka_unit_test(json_keeps_every_character),
 	};
 
