@@ -76,7 +76,9 @@ index_list mesh_unread(const struct mesh *m, const index_list *l);
 /* Something is lost between the two, one way or the other, and no rule is known to stop it. */
 bool mesh_any_lost(const struct mesh *m, size_t x, size_t y);
 index_list mesh_lost_with(const struct mesh *m, size_t at); /* the others of whom that is so */
-/* They have found each other's card, whatever is lost besides. */
+/* @from has found the card of @to, whatever is lost besides. */
+bool mesh_has_met(const struct mesh *m, size_t from, size_t to);
+/* One of the two has found the other's. */
 bool mesh_have_met(const struct mesh *m, size_t x, size_t y);
 /* What is lost between the two, both ways, is explained by what is said of a host. */
 void mesh_settle(struct mesh *m, size_t x, size_t y);

@@ -39,9 +39,9 @@ bool mesh_any_lost(const struct mesh *m, size_t x, size_t y)
 	return is_lost(mesh_at(m, x, y)) || is_lost(mesh_at(m, y, x));
 }
 
-/* The two have found each other's card, whatever is lost besides: by the secret that came back, or
- * where some ports answer, and not with a refusal that ours would not have sent. */
-static bool has_met(const struct mesh *m, size_t from, size_t to)
+/* By the secret that came back, or where some ports answer, and not with a refusal that ours would
+ * not have sent. */
+bool mesh_has_met(const struct mesh *m, size_t from, size_t to)
 {
 	const struct mesh_cell *c = mesh_at(m, from, to);
 
@@ -51,7 +51,7 @@ static bool has_met(const struct mesh *m, size_t from, size_t to)
 
 bool mesh_have_met(const struct mesh *m, size_t x, size_t y)
 {
-	return has_met(m, x, y) || has_met(m, y, x);
+	return mesh_has_met(m, x, y) || mesh_has_met(m, y, x);
 }
 
 /* Both ways of it are explained by what is said of one of the two. */

@@ -234,6 +234,14 @@ static const struct {
 	 "mesh.in",
 	 "c",
 	 "export NCCL_SOCKET_IFNAME='=e1'   # on c"},
+	/* one of them reaches it there: what another meets is that one's route, or a rule */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", FINE),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", ",\"row\":[\"o . 1\",\"\",\"u r -\"]"),
+	  NODE(2, "c", "10.0.1.6", "10.0.1.0/24",
+	       ",\"astray\":\"e1\",\"told\":\"NCCL_SOCKET_IFNAME=e0\"" FINE)},
+	 NULL,
+	 NULL,
+	 NULL},
 	/* it has met one of them: a card of its kind needs none */
 	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"f g -\",\"o . 1\"]"),
 	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24",
@@ -270,6 +278,34 @@ static void said_of_one(void **state)
 		}
 		(void)report_end(m.report, &nothing);
 	}
+}
+
+/* Two that lead nobody to them: the pair of the two is told of once. */
+static void two_astray(void **state)
+{
+#define ASTRAY(rank, name, address, row)                                                           \
+	NODE(rank, name, address, "10.0." #rank ".0/24",                                           \
+	     ",\"astray\":\"e1\",\"told\":\"NCCL_SOCKET_IFNAME=e0\",\"row\":" row)
+	static const char *const lines[] = {
+		NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"f g -\",\"f g -\"]"),
+		ASTRAY(1, "b", "10.0.1.6", "[\"f g -\",\"\",\"f g -\"]"),
+		ASTRAY(2, "c", "10.0.2.6", "[\"f g -\",\"f g -\",\"\"]")};
+	static const char *const spoils[] = {"which spoils 4 pairs:", "which spoils 2 pairs:"};
+	AUTO(arena_done) struct arena a = {0};
+	const struct mesh_opts o = {0};
+	struct err nothing = {.kind = ERR_USAGE};
+	struct mesh m;
+
+	(void)state;
+	made_mesh(&m, &o, &a);
+	made_mesh_take_all(&m, lines);
+	mesh_link(&m);
+	assert_int_equal(m.told.items.n, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_non_null(strstr(m.told.items.v[i].f->message, "from any other node at"));
+		assert_non_null(strstr(m.told.items.v[i].f->message, spoils[i]));
+	}
+	(void)report_end(m.report, &nothing);
 }
 
 #define LOSS "mesh.loss"
@@ -414,9 +450,9 @@ static void first_answers_that_are_late(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(said_of_one),
-					   cmocka_unit_test(lost_or_slow),
-					   cmocka_unit_test(first_answers_that_are_late)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(said_of_one), cmocka_unit_test(two_astray),
+		cmocka_unit_test(lost_or_slow), cmocka_unit_test(first_answers_that_are_late)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
