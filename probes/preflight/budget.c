@@ -82,6 +82,11 @@ static double pace(const struct preflight *p)
 	return by < QUICKEST ? QUICKEST : by > SLACK ? SLACK : by;
 }
 
+static uint64_t need_here_ns(const struct preflight *p, enum stage_id id)
+{
+	return scaled(need_ns(p, id), fmax(1, pace(p)));
+}
+
 static uint64_t left_ns(const struct preflight *p)
 {
 	uint64_t now = now_ns();
@@ -161,13 +166,13 @@ static bool is_ours(const struct preflight *p, enum stage_id id)
 	return stages[id].tier <= p->tier && (p->width || !between);
 }
 
-/* In seconds or minutes: twice as much, and what all stages are estimated to take. */
+/* In seconds or minutes: twice as much, and what all stages are estimated to take here. */
 static const char *longer(const struct preflight *p)
 {
 	uint64_t all = MARGIN_NS, s;
 
 	for (enum stage_id id = 0; id < S_COUNT; id++)
-		all += is_ours(p, id) ? scaled(need_ns(p, id), 1.25) : 0;
+		all += is_ours(p, id) ? scaled(need_here_ns(p, id), 1.25) : 0;
 	all = fmax((double)all, 2 * (double)p->budget_ns);
 	s = (all + NS_PER_S - 1) / NS_PER_S;
 	return arena_printf(p->a, s < 120 ? "%llus" : "%llum",
@@ -209,11 +214,6 @@ void preflight_advise_time(struct preflight *p, struct finding *f)
 	if (p->left_out++ || p->asked || !p->budget_ns)
 		return;
 	finding_fix(f, "%s   # or without a budget", preflight_with_time(p));
-}
-
-static uint64_t need_here_ns(const struct preflight *p, enum stage_id id)
-{
-	return scaled(need_ns(p, id), fmax(1, pace(p)));
 }
 
 bool preflight_fits_again(const struct preflight *p, enum stage_id id)
