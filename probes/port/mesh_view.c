@@ -2,6 +2,7 @@
  * they are never cut, and the marks stay below each other. */
 #include "lib/report/json.h"
 #include "probes/port/mesh.h"
+#include "probes/tally/names.h"
 
 #include <math.h>
 
@@ -297,14 +298,31 @@ void mesh_data(const struct mesh *m, cJSON *data)
 	}
 }
 
+/* Each host by its name; where others have that, too, its address stands beside it. */
+static const char **places(const struct mesh *m)
+{
+	const char **ret = arena_alloc(m->a, m->n * sizeof(*ret));
+	struct names seen = {0}, shared = {0};
+	struct addr_text at;
+
+	for (size_t i = 0; i < m->n; i++)
+		names_add(names_has(&seen, m->nodes[i].name) ? &shared : &seen, m->a,
+			  m->nodes[i].name);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct mesh_node *x = &m->nodes[i];
+
+		ret[i] = names_has(&shared, x->name) && x->addr.sa.sa_family
+				 ? arena_printf(m->a, "%s (%s)", x->name, addr_print(&x->addr, &at))
+				 : x->name;
+	}
+	return ret;
+}
+
 /* What was measured of a pair; what was not has no key. */
-static void put_pair(const struct mesh *m, size_t from, size_t to, cJSON *list)
+static void put_pair(const struct mesh *m, size_t from, size_t to, cJSON *o)
 {
 	const struct mesh_cell *c = mesh_at(m, from, to);
-	cJSON *o = json_push_object(list);
 
-	json_str(o, "from", m->nodes[from].name);
-	json_str(o, "to", m->nodes[to].name);
 	json_str(o, "state", cell_name(m, from, to));
 	json_num(o, "ms", thousandths(c->ms));
 	json_num(o, "path_mtu", c->path_mtu ? c->path_mtu : NAN);
@@ -314,9 +332,15 @@ static void put_pair(const struct mesh *m, size_t from, size_t to, cJSON *list)
 
 void mesh_data_pairs(const struct mesh *m, cJSON *data)
 {
-	cJSON *list = json_array(data, "pairs");
+	cJSON *list = json_array(data, "pairs"), *o;
+	const char **place = places(m);
 
-	MESH_EACH (m, from, to)
-		if (from != to && mesh_at(m, from, to)->row)
-			put_pair(m, from, to, list);
+	MESH_EACH (m, from, to) {
+		if (from == to || !mesh_at(m, from, to)->row)
+			continue;
+		o = json_push_object(list);
+		json_str(o, "from", place[from]);
+		json_str(o, "to", place[to]);
+		put_pair(m, from, to, o);
+	}
 }

@@ -1,5 +1,5 @@
-/* The matrix of a mesh as people see it: names are whole, and no line is wider than the terminal.
- */
+/* The matrix of a mesh as people see it: names are whole, and no line is wider than the terminal;
+ * and its pairs as programs do. */
 #include "tests/unit/made_mesh.h"
 #include "tests/unit/report_file.h"
 
@@ -138,6 +138,26 @@ static void no_line_of_few_wraps(void **state)
 		}
 }
 
+/* Hosts of one image share their name: of these the address stands beside it, for programs. */
+static void pairs_of_one_name(void **state)
+{
+	static const char *const names[] = {"ubuntu", "ubuntu", "node2"};
+	const cJSON *pairs;
+
+	(void)state;
+	make(ARRAY_LEN(names), names);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_int_equal(
+			addr_parse(arena_printf(&a, "10.0.0.%zu", i + 1), &m.nodes[i].addr), 0);
+	mesh_data_pairs(&m, report_data(m.report));
+	pairs = json_get(report_data(m.report), "pairs");
+	assert_int_equal(cJSON_GetArraySize(pairs), 6);
+	assert_string_equal(json_get_str(pairs->child, "from"), "ubuntu (10.0.0.1)");
+	assert_string_equal(json_get_str(pairs->child, "to"), "ubuntu (10.0.0.2)");
+	assert_string_equal(json_get_str(pairs->child->prev, "from"), "node2");
+	(void)view(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +166,7 @@ int main(void)
 		cmocka_unit_test(all_where_there_is_room),
 		cmocka_unit_test(no_line_wraps),
 		cmocka_unit_test(no_line_of_few_wraps),
+		cmocka_unit_test(pairs_of_one_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
