@@ -138,32 +138,6 @@ static void draw(const struct matrix *m, const char *title, const double *v, dou
 	report_answer(m->s->r, t.s, t.n);
 }
 
-void matrix_add_pairs(const struct matrix *m, cJSON *pairs)
-{
-	for (int a = 0; a < m->n; a++)
-		for (int b = 0; b < m->n; b++) {
-			cJSON *o;
-
-			if (a == b)
-				continue;
-			o = json_push_object(pairs);
-			json_str(o, "from", matrix_name(m, a));
-			json_str(o, "to", matrix_name(m, b));
-			json_num(o, "gbps", m->gbps[a * m->n + b]);
-			json_num(o, "latency_us", m->latency[a * m->n + b] * 1e6);
-			json_num(o, "lost", m->lost[a * m->n + b]);
-			json_num(o, "packets", m->sent[a * m->n + b]);
-		}
-}
-
-void matrix_tell_pairs(const struct matrix *m)
-{
-	size_t n = (size_t)m->n;
-
-	if (report_wants_pairs(m->s->r, n * (n - 1)))
-		matrix_add_pairs(m, json_array(report_data(m->s->r), "pairs"));
-}
-
 /* --- findings -------------------------------------------------------------------------- */
 
 static const char *ways(const struct slow_verdict *v)

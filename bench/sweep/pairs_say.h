@@ -25,6 +25,8 @@ double matrix_median(const struct matrix *m);
 /* Of one rail, or of all that there is; of a rail that there is not it stays empty. */
 void matrix_fill(struct matrix *m, const struct story *s, int rail);
 void matrix_judge(const struct matrix *m, const struct verdict_opts *o);
+
+/* --- pairs_data.c --- */
 void matrix_add_pairs(const struct matrix *m, cJSON *pairs);
 void matrix_tell_pairs(const struct matrix *m); /* data.pairs, where somebody reads it */
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "bench/sweep/verdict.h"
+#include "lib/report/json.h"
 
 #include <math.h>
 
@@ -127,11 +128,47 @@ static void what_is_not_known_is_no_pass(void **state)
 	assert_non_null(strstr(s.text, "b reaches 0.100 GB/s, others 1.000"));
 }
 
+/* Hosts of one image share their name: of these the address stands beside it. */
+static void pairs_of_one_name(void **state)
+{
+	static const struct bench_rank ranks[] = {
+		{.host = "ubuntu", .address = "10.0.0.1", .machine = "x"},
+		{.host = "ubuntu", .address = "10.0.0.2", .machine = "y"},
+		{.host = "c", .address = "10.0.0.3"}};
+	const struct report_opts ro = {.command = "ncclbench", .format = "json", .host = "a"};
+	const struct verdict_opts vo = {0};
+	struct story_opts so = {0};
+	struct err nothing = {.kind = ERR_USAGE};
+	struct report *r = report_new(&ro, &(struct err){0});
+	const cJSON *pairs;
+	struct story s;
+
+	(void)state;
+	assert_non_null(r);
+	story_init(&s, &so, r);
+	s.device = "host memory";
+	for (int i = 0; i < (int)ARRAY_LEN(ranks); i++) {
+		*LIST_ADD(s.a, &s.ranks) = ranks[i];
+		*LIST_ADD(s.a, &s.units) = i;
+	}
+	story_spread(&s);
+	*LIST_ADD(s.a, &s.pairs) = (struct story_pair){
+		.b = 1, .rail = -1, .gbps = 1, .unhindered = 1, .meanwhile = NAN};
+	verdict_pairs(&s, &vo);
+	pairs = json_get(report_data(r), "pairs");
+	assert_int_equal(cJSON_GetArraySize(pairs), 6);
+	assert_string_equal(json_get_str(pairs->child, "from"), "ubuntu (10.0.0.1)");
+	assert_string_equal(json_get_str(pairs->child, "to"), "ubuntu (10.0.0.2)");
+	assert_string_equal(json_get_str(pairs->child->prev, "from"), "c");
+	(void)report_end(r, &nothing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_known_is_no_pass),
 		cmocka_unit_test(pairs_that_differ_are_no_pass),
+		cmocka_unit_test(pairs_of_one_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
