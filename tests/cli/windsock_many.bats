@@ -146,3 +146,10 @@ all_alike() {
     run -1 --separate-stderr windsock --hosts 'n[0-1199]' --json
     [ "$(jq '[.findings[] | select(.check == "some.check")] | length' <<<"$output")" = 48000 ]
 }
+
+@test "what portcheck measured between hosts is series of Prometheus, of that stage" {
+    jq '.data.pairs = [{from: "n0", to: "n1", state: "open", ms: 2}]' portcheck.json >more.json
+    mv more.json portcheck.json
+    run -0 --separate-stderr windsock --hosts 'n[0-3]' --format prometheus
+    grep -q '^windsock_pair_latency_seconds{.*stage="reach",from="n0",to="n1"} 0.002$' <<<"$output"
+}
