@@ -55,8 +55,9 @@ struct launch_opts {
 	bool raw;		 /* rank 0's stdout byte by byte */
 	void (*tick)(void *arg); /* once a second while ranks run; NULL: nobody looks */
 	void *tick_arg;
-	/* Where not the ranks judge but we: once all have ended, what the run came to, an exit
-	 * code, which those who joined are told. NULL: what the ranks say decides. */
+	/* Where not the ranks judge but we: once all have ended, and nothing of theirs is written
+	 * any more, what the run came to, an exit code, which those who joined are told in place
+	 * of the ranks'. NULL: what the ranks say decides. */
 	int (*judge)(const struct launch_result *got, void *arg);
 	void *judge_arg;
 };
@@ -88,7 +89,8 @@ struct launch_rank {
 	const char *cause;  /* "killed by signal 9 (SIGKILL)", "exit code 1"; NULL: exit code 0 */
 };
 struct launch_result {
-	int code;	     /* of all ranks: 1 beats 4 beats 3 beats 0; a lost rank is a 1 */
+	int code;	     /* of all ranks: 1 beats 4 beats 3 beats 0; a lost rank is a 1. Once
+				launch_run() is back: what @judge made of that, where there is one */
 	const char *failure; /* what everybody was told, or why nothing began; NULL: healthy */
 	const char *fix;     /* of a failure that we know more of: some did not join; or NULL */
 	union addr door;     /* serve: where others were told to join; no family: they were not */

@@ -22,7 +22,7 @@ struct outlet {
 };
 struct outlet outlet_to(int fd, struct loop *loop);
 void outlet_add(struct outlet *q, const void *data, size_t n);
-void outlet_done(struct outlet *q);
+void outlet_done(struct outlet *q); /* what comes after it is dropped */
 /* Once, at the end: to @err, that some of what these two were given is lost, where it is. */
 void outlets_confess(const struct outlet *out, const struct outlet *err);
 

@@ -84,6 +84,7 @@ void outlet_done(struct outlet *q)
 {
 	watch(q, false);
 	bytes_done(&q->waiting);
+	q->broken = true;
 }
 
 void outlets_confess(const struct outlet *out, const struct outlet *err)

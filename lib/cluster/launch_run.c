@@ -73,13 +73,18 @@ int launch_init(struct launch *L, struct err *e)
 	return loop_arm(&L->loop, &L->ping, AGENT_PING_S * NS_PER_S, e);
 }
 
+static void outlets_end(struct launch *L)
+{
+	outlets_confess(&L->out, &L->err);
+	outlet_done(&L->out);
+	outlet_done(&L->err);
+}
+
 void launch_done(struct launch *L)
 {
 	agents_done(L);
 	rdzv_server_free(L->server);
-	outlets_confess(&L->out, &L->err);
-	outlet_done(&L->out);
-	outlet_done(&L->err);
+	outlets_end(L);
 	token_wipe(&L->token);
 	loop_done(&L->loop);
 }
@@ -234,11 +239,12 @@ int launch_run(const struct launch_opts *o, struct arena *a, struct launch_resul
 
 	*ret = (struct launch_result){0};
 	rc = run(&L, e);
+	outlets_end(&L);
 	merge(&L);
 	if (rc < 0)
-		ret->code = EXIT_UNABLE;
+		ret->code = err_exit_code(e);
 	else if (o->judge)
-		ret->code = launch_merge_codes(ret->code, o->judge(ret, o->judge_arg));
+		ret->code = o->judge(ret, o->judge_arg);
 	(void)signal(SIGPIPE, pipes);
 	return rc;
 }

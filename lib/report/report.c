@@ -265,25 +265,36 @@ void report_file_lost(struct report *r, const char *how)
 	r->sink.file_lost = arena_strdup(&r->a, how);
 }
 
-static int conclude(struct report *r, const struct err *e)
+/* Of a wrong command line only the log speaks, where nobody looks at stdout alone. */
+static bool is_untold(const struct report *r, const struct err *e)
+{
+	return e->kind == ERR_USAGE && !r->rend->exit_code;
+}
+
+int report_code(const struct report *r, const struct err *e)
 {
 	const size_t *n = r->sink.count;
 	bool concluded = n[ST_PASS] || n[ST_WARN] || n[ST_FAIL] || r->answered ||
 			 (!n[ST_SKIP] && (n[ST_INFO] || r->rows));
 
-	r->sink.verdict = "error"; /* of a run that was cut short, too */
-	if (e->kind && interrupt_pending())
+	if (e->kind && (interrupt_pending() || is_untold(r, e))) /* it was cut short */
 		return err_exit_code(e);
-	r->sink.verdict = "fail";
 	if (n[ST_FAIL] || (r->opts.strict && n[ST_WARN]))
 		return 1;
-	r->sink.verdict = "error";
 	if (e->kind)
 		return err_exit_code(e);
-	if (n[ST_ERROR] || !concluded)
-		return 3;
-	r->sink.verdict = n[ST_WARN] ? "warn" : "pass";
-	return 0;
+	return n[ST_ERROR] || !concluded ? 3 : 0;
+}
+
+static int conclude(struct report *r, const struct err *e)
+{
+	int code = report_code(r, e);
+
+	r->sink.verdict = code == 1		   ? "fail"
+			  : code		   ? "error"
+			  : r->sink.count[ST_WARN] ? "warn"
+						   : "pass";
+	return code;
 }
 
 /* What was lost is said, whatever else there is to say. */
@@ -320,7 +331,7 @@ int report_end(struct report *r, struct err *e)
 	int code = err_exit_code(e), saved;
 	struct err unwritten = {0};
 
-	if (e->kind != ERR_USAGE || r->rend->exit_code) {
+	if (!is_untold(r, e)) {
 		if (e->kind == ERR_USAGE)
 			r->opts.page = NULL;
 		if (e->kind)

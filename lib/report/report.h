@@ -169,6 +169,10 @@ void report_file_lost(struct report *r, const char *how);
  * that. */
 cJSON *report_envelope(const struct report *r);
 
+/* What report_end() would return now, if nothing was lost in writing: for those who are to be told
+ * before it. */
+int report_code(const struct report *r, const struct err *e);
+
 /* Number of findings so far with this status. */
 size_t report_count(const struct report *r, enum status st);
 

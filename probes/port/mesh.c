@@ -293,9 +293,7 @@ static int on_over(const struct launch_result *got, void *arg)
 	struct ending *x = arg;
 
 	x->rc = conclude(got, x);
-	if (x->rc)
-		return err_exit_code(x->e);
-	return report_count(x->r, ST_FAIL) ? 1 : report_count(x->r, ST_ERROR) ? 3 : 0;
+	return report_code(x->r, x->e);
 }
 
 static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct arena *a,

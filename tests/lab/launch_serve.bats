@@ -110,6 +110,36 @@ serving='
     [[ $output == *"cannot join 10.77.0.1:29499"*"paste the line of this run"* ]]
 }
 
+# A run is begun on node0 and joined on node1: both end with CODE, and node1 says what it means.
+same_end() { # CODE WORDS [LAB-OPTIONS...] -- COMMAND ARGS...
+    local code=$1 words=$2 lab=()
+    shift 2
+    while [ "$1" != -- ]; do
+        lab+=("$1")
+        shift
+    done
+    run -0 --separate-stderr "$ROOT/scripts/lab" run 2 "${lab[@]}" -- bash -c '
+        exec {said}< <("$@" --serve 2>&1 >/dev/null; echo "served $?")
+        while read -r -t 20 line <&$said; do
+            [[ $line =~ (windsock\ join|portcheck\ --join)\ (.*) ]] && break
+        done
+        $WINDSOCK_RSH node1 "$1 --join ${BASH_REMATCH[2]}"
+        echo "joined $?"
+        grep ^served <&$said' - "$BIN/$2" "${@:3}"
+    [[ $output == "joined $code"$'\n'"served $code" ]]
+    [[ $stderr == *"the run is over: $words (exit code $code); its report stands where it was begun, at 10.77.0.1"* ]]
+}
+
+@test "join: portcheck's code and a sentence are those of the whole run, as the one that serves judges it" {
+    for port in 1 29500; do
+        echo "table inet sg { chain c { type filter hook input priority 0; ct state established accept; tcp dport $port drop; }; }" >"$BATS_TEST_TMPDIR/$port"
+    done
+    same_end 0 "nothing failed" --firewall "1=$BATS_TEST_TMPDIR/1" -- portcheck --silence 1s
+    same_end 1 "it failed" --firewall "1=$BATS_TEST_TMPDIR/29500" -- portcheck --silence 1s
+    same_end 0 "nothing failed" --mtu node1=1400 -- portcheck
+    same_end 1 "it failed" --mtu node1=1400 -- portcheck --strict
+}
+
 @test "join: an interrupt that one of its two halves gets ends both" {
     run -0 mesh 1 "$serving"'
         serve --joiners 2 --join-time 60s

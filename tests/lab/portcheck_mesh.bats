@@ -250,22 +250,6 @@ X
     jq -e '[.data.matrix.cells[][]] | map(select(. == "ok")) | length == 6' <<<"$output"
 }
 
-@test "mesh: where the line was pasted the code and a sentence are those of the whole run, as the one that serves judges it" {
-    for port in 29500 1; do
-        echo "table inet sg { chain c { type filter hook input priority 0; ct state established accept; tcp dport $port drop; }; }" >"$BATS_TEST_TMPDIR/sg"
-        run -0 --separate-stderr mesh 2 '
-            exec {said}< <("$1" --serve --silence 1s 2>&1 >/dev/null; echo "served $?")
-            while read -r -t 20 line <&$said; do
-                [[ $line =~ (windsock\ join|portcheck\ --join)\ (.*) ]] && break
-            done
-            $WINDSOCK_RSH node1 "$1 --join ${BASH_REMATCH[2]}"
-            echo "joined $?"
-            grep served <&$said' --firewall "1=$BATS_TEST_TMPDIR/sg"
-        [ $port = 1 ] || [[ $output == $'joined 1\nserved 1' && $stderr == *"the run is over: it failed (exit code 1); its report stands where it was begun, at 10.77.0.1"* ]]
-        [ $port = 29500 ] || [[ $output == $'joined 0\nserved 0' && $stderr == *"the run is over: nothing failed (exit code 0); "* ]]
-    done
-}
-
 @test "mesh: --ports of one's own, and --expect open" {
     run -1 --separate-stderr mesh 2 '"$1" --hosts lab --ports 29500 --expect open --json'
     jq -e '[.data.targets[] | [.port, .state]] == [[29500, "refused"], [29500, "refused"]]' <<<"$output"
