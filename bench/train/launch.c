@@ -286,20 +286,15 @@ static const char *missing(const struct launch_result *l, const struct err *e, s
 	return is_one ? arena_strdup(a, e->msg) : l->failure;
 }
 
-/* With --strict its warnings are its exit code, as they will be ours. */
-static bool is_judged(const cJSON *doc, int code)
-{
-	return code == 1 && streq(json_text(doc, "verdict"), "fail");
-}
-
 /* Rank 0's report and how all ended, brought together. */
-static int conclude(struct report *r, const struct launch_opts *o, struct launch_result *l,
-		    const char *command, struct hear *h, struct err *e)
+static int join_reports(struct report *r, const struct launch_opts *o, struct launch_result *l,
+			const char *command, struct hear *h, struct err *e)
 {
 	int code0 = l->nranks ? l->ranks[0].status : l->code;
 	struct err unread = {0};
 	cJSON *doc = h->n ? envelope_read("rank 0", command, h->text, h->n, &unread) : NULL;
-	bool judged = doc && is_judged(doc, code0);
+	/* with --strict its warnings are its exit code, as they will be ours */
+	bool judged = doc && code0 == 1 && streq(json_text(doc, "verdict"), "fail");
 	int result = 0;
 
 	say_hosts(r, l);
@@ -329,54 +324,77 @@ static int conclude(struct report *r, const struct launch_opts *o, struct launch
 
 /* --- who starts them ------------------------------------------------------------------ */
 
-static int run_ranks(struct launch_opts *o, struct hear *h, struct arena *a,
-		     struct launch_result *ret, struct err *e)
+struct ending {
+	const struct launch_opts *o;
+	const char *command;
+	struct hear hear;
+	struct report *r;
+	struct err *e;
+	int result;
+};
+
+static int conclude(struct ending *x, struct launch_result l)
 {
-	o->out_fd = h->out[1];
-	o->err_fd = h->err[1];
-	o->raw = true;
-	return launch_run(o, a, ret, e);
+	struct hear *h = &x->hear;
+
+	hear_stop(h);
+	if (*h->lost)
+		l.failure = h->lost;
+	if (!h->error.kind)
+		return join_reports(x->r, x->o, &l, x->command, h, x->e);
+	*x->e = h->error;
+	return -1;
+}
+
+/* While those who joined are still there to be told. */
+static int on_over(const struct launch_result *got, void *arg)
+{
+	struct ending *x = arg;
+
+	x->result = conclude(x, *got);
+	return report_code(x->r, x->e);
+}
+
+static int run_ranks(const struct launch_opts *o, struct ending *x, struct err *e)
+{
+	struct launch_opts l = *o;
+	struct launch_result ignored;
+
+	l.out_fd = x->hear.out[1];
+	l.err_fd = x->hear.err[1];
+	l.raw = true;
+	l.judge = on_over;
+	l.judge_arg = x;
+	return launch_run(&l, report_arena(x->r), &ignored, e) ? -1 : x->result;
 }
 
 /* What mpirun knows of its ranks is how it ended itself. */
-static int run_mpirun(const char *const *argv, struct hear *h, struct arena *a,
-		      struct launch_result *ret, struct err *e)
+static int run_mpirun(const char *const *argv, struct ending *x, struct err *e)
 {
-	struct mpirun_child m = {.heeded = true, .ending = &h->ending};
+	struct mpirun_child m = {.heeded = true, .ending = &x->hear.ending};
+	struct launch_result l = {0};
 	int status;
 
-	*ret = (struct launch_result){0};
-	if (mpirun_child_start(&m, argv, h->out[1], h->err[1], e))
+	if (mpirun_child_start(&m, argv, x->hear.out[1], x->hear.err[1], e))
 		return -1;
-	status = mpirun_child_end(&m, &h->over);
-	ret->code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-	ret->failure = mpirun_failure(status, a);
-	return 0;
+	status = mpirun_child_end(&m, &x->hear.over);
+	l.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	l.failure = mpirun_failure(status, report_arena(x->r));
+	return conclude(x, l);
 }
 
-int train_launch(struct launch_opts *o, const char *backend, const char *command, struct report *r,
-		 struct err *e)
+int train_launch(const struct launch_opts *o, const char *backend, const char *command,
+		 struct report *r, struct err *e)
 {
-	struct arena *a = report_arena(r);
+	struct ending x = {.o = o, .command = command, .r = r, .e = e};
 	const char *const *mpirun = NULL;
-	struct launch_result l;
-	struct hear h;
 	int result;
 
-	if (starts_with(backend, "mpi") && mpirun_plan(backend, o, a, &mpirun, e))
+	if (starts_with(backend, "mpi") && mpirun_plan(backend, o, report_arena(r), &mpirun, e))
 		return -1;
-	if (hear_start(&h, e))
+	if (hear_start(&x.hear, e))
 		return -1;
-	result = mpirun ? run_mpirun(mpirun, &h, a, &l, e) : run_ranks(o, &h, a, &l, e);
-	hear_stop(&h);
-	if (!result && *h.lost)
-		l.failure = h.lost;
-	if (!result && h.error.kind) {
-		*e = h.error;
-		result = -1;
-	} else if (!result) {
-		result = conclude(r, o, &l, command, &h, e);
-	}
-	hear_done(&h);
+	result = mpirun ? run_mpirun(mpirun, &x, e) : run_ranks(o, &x, e);
+	hear_done(&x.hear);
 	return result;
 }

@@ -9,7 +9,7 @@
 
 /* @command: whose report rank 0 writes. @o: without descriptors. @backend: an MPI's
  * mpirun starts its ranks. */
-int train_launch(struct launch_opts *o, const char *backend, const char *command, struct report *r,
-		 struct err *e) MUST_CHECK;
+int train_launch(const struct launch_opts *o, const char *backend, const char *command,
+		 struct report *r, struct err *e) MUST_CHECK;
 
 #endif

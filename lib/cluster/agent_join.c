@@ -57,6 +57,8 @@ static const char *came_to(int run_code)
 	switch (run_code) {
 	case 0:
 		return "nothing failed";
+	case 2:
+		return "its command line is wrong";
 	case 3:
 		return "it was interrupted, or could not go on";
 	case 4:

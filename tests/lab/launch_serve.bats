@@ -140,6 +140,14 @@ same_end() { # CODE WORDS [LAB-OPTIONS...] -- COMMAND ARGS...
     same_end 1 "it failed" --mtu node1=1400 -- portcheck --strict
 }
 
+@test "join: ddpsmoke's, where no rank can train" {
+    same_end 3 "it was interrupted, or could not go on" -- ddpsmoke --data mnist:/nonexistent
+    "$ROOT/tests/cli/ddpsmoke_data.py" mnist "$BATS_TEST_TMPDIR"
+    same_end 2 "its command line is wrong" -- ddpsmoke --data "mnist:$BATS_TEST_TMPDIR" --samples 641
+    same_end 0 "nothing failed" -- ddpsmoke --samples 512
+    [ -e /dev/nvidiactl ] || same_end 4 "something that it needs is not there" -- ddpsmoke --backend nccl
+}
+
 @test "join: an interrupt that one of its two halves gets ends both" {
     run -0 mesh 1 "$serving"'
         serve --joiners 2 --join-time 60s
