@@ -7,17 +7,47 @@
 #include "lib/core/log.h"
 #include "lib/report/json.h"
 
+struct reporting {
+	const struct job_opts *o;
+	struct story story;
+	struct report *r;
+	struct err *e;
+	bool is_judged;
+	int result;
+};
+
+static void hear_crew(const cJSON *event, void *arg)
+{
+	struct reporting *x = arg;
+
+	story_event(event, &x->story);
+}
+
+static int judge_crew(void *arg)
+{
+	struct reporting *x = arg;
+
+	log_progress_end();
+	x->is_judged = true;
+	x->result = story_verdict(&x->story, &x->o->verdict, x->e);
+	return report_code(x->r, x->e);
+}
+
 static int report_crew(const struct job_opts *o, struct report *r, struct err *e)
 {
-	struct story story;
-	const struct crew_opts crew = {
-		.launch = o->launch, .mpirun = o->mpirun, .event = story_event, .arg = &story};
+	struct reporting x = {.o = o, .r = r, .e = e};
+	const struct crew_opts crew = {.launch = o->launch,
+				       .mpirun = o->mpirun,
+				       .event = hear_crew,
+				       .judge = judge_crew,
+				       .arg = &x};
 	int result;
 
-	story_init(&story, &o->story, r);
+	story_init(&x.story, &o->story, r);
 	result = crew_run(&crew, e);
-	log_progress_end();
-	return story_verdict(&story, &o->verdict, e) || result ? -1 : 0;
+	if (!x.is_judged)
+		(void)judge_crew(&x);
+	return x.result || result ? -1 : 0;
 }
 
 /* What the others are to call it, too; of a rank that was lost they have the name themselves. */

@@ -148,6 +148,13 @@ same_end() { # CODE WORDS [LAB-OPTIONS...] -- COMMAND ARGS...
     [ -e /dev/nvidiactl ] || same_end 4 "something that it needs is not there" -- ddpsmoke --backend nccl
 }
 
+@test "join: ncclbench's, whose ranks only measure" {
+    sizes=(--coll all_reduce -b 8 -e 1K)
+    same_end 0 "nothing failed" -- ncclbench "${sizes[@]}"
+    same_end 1 "it failed" -- ncclbench "${sizes[@]}" --expect 9999
+    same_end 1 "it failed" -- ncclbench --pairs --expect 9999
+}
+
 @test "join: an interrupt that one of its two halves gets ends both" {
     run -0 mesh 1 "$serving"'
         serve --joiners 2 --join-time 60s
