@@ -53,10 +53,10 @@ const char *signature_says(const struct signature *g, const struct signature_re 
 
 /* What it matches is what the line says that there is not, and the word that says so is no part of
  * it. */
-static bool is_denied(const struct ere *yes, const char *where)
+static bool is_denied(const struct ere *yes, const char *where, bool is_said)
 {
 	struct denial v[DENIALS_MAX];
-	const size_t n = denied_find(where, v);
+	const size_t n = denied_find(where, is_said, v);
 	AUTO(arena_done) struct arena a = {0};
 	char *rest = n ? arena_strdup(&a, where) : NULL;
 
@@ -79,7 +79,7 @@ const char *signature_where(const struct signature *g, const struct signature_re
 {
 	const char *where = signature_says(g, re, text, body);
 
-	return where && !is_denied(re->yes, where) ? where : NULL;
+	return where && !is_denied(re->yes, where, body != text) ? where : NULL;
 }
 
 bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,

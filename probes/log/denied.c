@@ -226,41 +226,122 @@ static const char *end_of_quoted(const char *text, const char *p)
 	return end && end - p > LEAST && !is_part(end[1]) ? end : NULL;
 }
 
-/* A word that is said about a failure, and by none, outside of what is quoted. */
-static bool find_about(const char *text, struct word *ret)
+/* The next word outside of what is quoted, or the mark that stands there; false: none. */
+static bool next_word(const char *text, const char **at, struct word *ret)
 {
-	static const char *const about[] = {"you",   "your",	"usually",   "sometimes", "mean",
-					    "means", "happens", "indicates", "fix",	  "fixed",
-					    "fixes", "helped",	"avoid",     NULL};
-	static const char *const opens[] = {"if", "when", NULL};
-	bool is_first = true;
+	const char *p = *at, *end;
 
-	for (const char *p = text; *p;) {
-		const char *end = end_of_quoted(text, p);
-		size_t n = 0;
+	while (*p && !is_part(*p) && !ends_clause(p))
+		p = (end = end_of_quoted(text, p)) ? end + 1 : p + 1;
+	*ret = (struct word){p, 0};
+	while (is_part(p[ret->n]))
+		ret->n++;
+	*at = p + ret->n + (*p && !ret->n);
+	return *p;
+}
 
-		while (!end && is_part(p[n]))
-			n++;
-		if (n && (is_of(p, n, about) || (is_first && is_of(p, n, opens)))) {
-			*ret = (struct word){p, n};
+/* Somebody tells of a failure of his own, or asks about it. */
+static bool is_told(const char *text)
+{
+	static const char *const own[] = {"my", "me", "we", "our", NULL};
+	struct word w;
+
+	for (const char *p = text; next_word(text, &p, &w);)
+		if (*w.s == '?' || is_of(w.s, w.n, own) || starts_with(w.s, "I ") ||
+		    starts_with(w.s, "I'"))
 			return true;
-		}
-		is_first = is_first && !n;
-		p = end ? end + 1 : p + n + !n;
+	return false;
+}
+
+static const char *first_quoted(const char *text)
+{
+	const char *p = text;
+
+	while (*p && !end_of_quoted(text, p))
+		p++;
+	return *p ? p : NULL;
+}
+
+/* "RuntimeError: failed: "...": what is thrown is no advice. */
+static bool has_head(const char *text, const char *quote)
+{
+	for (const char *p = text; p <= quote; p++)
+		if (is_thrown(text, p))
+			return true;
+	return false;
+}
+
+/* "If you see", "You may hit" before @quote. */
+static bool is_met(const char *text, const char *quote, struct word *ret)
+{
+	static const char *const you[] = {"you", NULL};
+	static const char *const may[] = {"may", "might", "can", "could", "will", "ever", NULL};
+	static const char *const meets[] = {"see", "get", "hit", "meet", "encounter", NULL};
+	bool is_open = false;
+	struct word w;
+
+	for (const char *p = text; next_word(text, &p, &w) && w.s < quote;) {
+		if (is_of(w.s, w.n, you))
+			*ret = w;
+		else if (is_open && is_of(w.s, w.n, meets))
+			return true;
+		is_open = is_of(w.s, w.n, you) || (is_open && is_of(w.s, w.n, may));
 	}
 	return false;
 }
 
+/* 'Fixed: ...'; 'When a job ends with "...", raise', 'To fix "...", run': the quotation ends what
+ * its first word begins. */
+static bool is_opened(const char *text, const char *quote, struct word *ret)
+{
+	static const char *const past[] = {"fixed", "fixes", NULL};
+	static const char *const opens[] = {"if", "when", "to", NULL};
+	const char *p = text;
+	struct word w;
+
+	if (!next_word(text, &p, ret) || ret->s >= quote)
+		return false;
+	if (is_of(ret->s, ret->n, past))
+		return true;
+	if (!is_of(ret->s, ret->n, opens) || end_of_quoted(text, quote)[1] != ',')
+		return false;
+	while (next_word(text, &p, &w) && w.s < quote)
+		if (!w.n)
+			return false;
+	return true;
+}
+
+/* Behind it: '"..." is usually a bug'. */
+static bool is_explained(const char *text, const char *quote, struct word *ret)
+{
+	static const char *const about[] = {"usually", "means", "happens", "indicates", NULL};
+
+	for (const char *p = text; next_word(text, &p, ret);)
+		if (ret->s > quote && is_of(ret->s, ret->n, about))
+			return true;
+	return false;
+}
+
+/* Words about a failure, and of none, outside of what is quoted. */
+static bool find_about(const char *text, const char *quote, bool is_said, struct word *ret)
+{
+	if (is_told(text) || has_head(text, quote))
+		return false;
+	return is_met(text, quote, ret) ||
+	       (!is_said && (is_opened(text, quote, ret) || is_explained(text, quote, ret)));
+}
+
 /* 'If you see "Connection refused", set ...': what stands in quotation marks there did not happen.
  */
-static size_t quoted(const char *text, struct denial v[DENIALS_MAX])
+static size_t quoted(const char *text, bool is_said, struct denial v[DENIALS_MAX])
 {
+	const char *quote = first_quoted(text);
 	struct word about;
 	size_t n = 0;
 
-	if (!strpbrk(text, "\"`") || !find_about(text, &about))
+	if (!quote || !find_about(text, quote, is_said, &about))
 		return 0;
-	for (const char *p = text, *end; *p && n < DENIALS_MAX; p = end ? end + 1 : p + 1) {
+	for (const char *p = quote, *end; *p && n < DENIALS_MAX; p = end ? end + 1 : p + 1) {
 		end = end_of_quoted(text, p);
 		if (end)
 			v[n++] = (struct denial){(size_t)(about.s - text), about.n,
@@ -270,9 +351,9 @@ static size_t quoted(const char *text, struct denial v[DENIALS_MAX])
 	return n;
 }
 
-size_t denied_find(const char *text, struct denial v[DENIALS_MAX])
+size_t denied_find(const char *text, bool is_said, struct denial v[DENIALS_MAX])
 {
-	size_t n = quoted(text, v);
+	size_t n = quoted(text, is_said, v);
 
 	for (const char *p = text; *p && n < DENIALS_MAX;) {
 		struct word w = {p, 0};

@@ -13,7 +13,7 @@ static const char *marked(struct arena *a, const char *text)
 {
 	struct denial v[DENIALS_MAX];
 	const char *all = "";
-	size_t n = denied_find(text, v);
+	size_t n = denied_find(text, false, v);
 
 	for (size_t i = 0; i < n; i++)
 		all = arena_printf(a, "%s<%.*s>", all, (int)v[i].n, text + v[i].from);
