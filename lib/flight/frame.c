@@ -17,10 +17,20 @@ bool frame_is_library(const char *path, size_t n)
 	return has_any(path, n, parts);
 }
 
-bool frame_is_pythons(const char *path, size_t n)
+enum frame_owner frame_owner(const char *path, size_t n)
 {
 	static const char *const pythons[] = {"/lib/python", "/lib64/python", NULL};
 	static const char *const packages[] = {"/site-packages/", "/dist-packages/", NULL};
 
-	return has_any(path, n, pythons) && !has_any(path, n, packages);
+	if (!frame_is_library(path, n))
+		return FRAME_PROGRAM;
+	return has_any(path, n, pythons) && !has_any(path, n, packages) ? FRAME_PYTHON
+									: FRAME_PACKAGE;
+}
+
+const char *frame_file(const char *path, size_t n)
+{
+	const char *slash = memrchr(path, '/', n);
+
+	return slash ? slash + 1 : path;
 }

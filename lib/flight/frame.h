@@ -5,7 +5,10 @@
 
 /* Python's own, or a package's, and not the program's? */
 bool frame_is_library(const char *path, size_t n);
-/* Python's own: no package's either? */
-bool frame_is_pythons(const char *path, size_t n);
+/* Whose it is; NONE: no file is known. */
+enum frame_owner { FRAME_NONE, FRAME_PROGRAM, FRAME_PACKAGE, FRAME_PYTHON };
+enum frame_owner frame_owner(const char *path, size_t n);
+/* Its name, without the folders. */
+const char *frame_file(const char *path, size_t n);
 
 #endif

@@ -1,5 +1,4 @@
 /* What a line says about the process that wrote it, or its job, without being a failure. */
-#include "lib/flight/frame.h"
 #include "probes/log/astray.h"
 #include "probes/log/dumps.h"
 #include "probes/log/gather.h"
@@ -180,7 +179,7 @@ static void traceback(struct why *w UNUSED, struct why_stream *s, const struct l
 	ignored_traceback(&s->ignored, s->line, l);
 	s->traceback = s->line;
 	*s->frame = '\0';
-	s->in_python = false;
+	s->innermost = FRAME_NONE;
 }
 
 /* Where the program itself was: '  File "/work/train.py", line 9, in step'. */
@@ -193,13 +192,13 @@ static void frame(struct why *w UNUSED, struct why_stream *s, const struct log_l
 		sequel_begin(s, SEQUEL_EXCEPTION, l);
 	if (!s->traceback || !end)
 		return;
-	s->in_python = frame_is_pythons(path, (size_t)(end - path));
-	if (frame_is_library(path, (size_t)(end - path)) || !starts_with(end, "\", line ") ||
+	s->innermost = frame_owner(path, (size_t)(end - path));
+	s->in_module = strstr(end, ", in <module>");
+	if (s->innermost != FRAME_PROGRAM || !starts_with(end, "\", line ") ||
 	    !(line = strtol(end + strlen("\", line "), NULL, 10)))
 		return;
 	in = strstr(end, ", in ");
-	name = memrchr(path, '/', (size_t)(end - path));
-	name = name ? name + 1 : path;
+	name = frame_file(path, (size_t)(end - path));
 	(void)snprintf(s->frame, sizeof(s->frame), "%.*s line %ld%.100s", (int)(end - name), name,
 		       line, in ? in : "");
 }

@@ -25,7 +25,8 @@ struct arena;
 struct explanation;
 struct why;
 
-/* Where a line alone could also be of versions that do not fit, the traceback above it decides. */
+/* The traceback decides where a line alone could also be of versions that do not fit, or of a
+ * module that is meant to be the program's own: evaluate.py, datasets.py. */
 void hidden(struct why *w, struct arena *a, struct explanation *x);
 
 #endif

@@ -6,6 +6,7 @@
  * processes. One struct why takes several streams (files; a command's stdout
  * and stderr); explain.h says what it all means.
  */
+#include "lib/flight/frame.h"
 #include "probes/log/actors.h"
 #include "probes/log/apart.h"
 #include "probes/log/asides.h"
@@ -52,8 +53,9 @@ struct log_event {
 	int64_t time_ms;
 	const char *text, *body; /* body: without time, rank and host */
 	bool after_traceback;
-	bool in_python;	   /* ... whose innermost file is Python's own */
-	bool is_ignored;   /* of an exception that Python goes on after */
+	enum frame_owner innermost; /* ... whose innermost file that is, ... */
+	bool in_module;		    /* ... which was being imported, or run */
+	bool is_ignored;	    /* of an exception that Python goes on after */
 	bool has_come;	   /* what it could not get (a file, a node, a link) came afterwards */
 	const char *frame; /* "train.py line 9, in step": the program's own, or NULL */
 };
@@ -193,7 +195,8 @@ struct why_stream {
 	uint64_t line, counted;
 	uint64_t traceback;	/* the line of the latest one */
 	char frame[FRAME_TEXT]; /* its innermost that is no library's; "": none yet */
-	bool in_python;		/* its innermost file is Python's own */
+	enum frame_owner innermost;
+	bool in_module;		/* it failed at the file's own level, in no function */
 	struct ignored ignored; /* exceptions that Python goes on after */
 	struct sequel sequel;	/* of the line that was looked at last */
 	struct showing showing; /* what kubectl shows there */

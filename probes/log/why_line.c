@@ -90,7 +90,8 @@ static void remember(struct why_stream *s, struct record *r, const struct log_li
 	if (r->events.n == EVENTS_KEPT && !event_before(&e, &r->events.v[0]))
 		return;
 	e.text = arena_strndup(&w->a, l->text, EVENT_TEXT);
-	e.in_python = e.after_traceback && s->in_python;
+	e.innermost = e.after_traceback ? s->innermost : FRAME_NONE;
+	e.in_module = e.after_traceback && s->in_module;
 	e.frame = e.after_traceback && *s->frame ? arena_strdup(&w->a, s->frame) : NULL;
 	e.body = l->body - l->text < EVENT_TEXT ? e.text + (l->body - l->text) : e.text;
 	if (r->events.n < EVENTS_KEPT)
