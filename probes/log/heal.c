@@ -123,7 +123,33 @@ void heal_node(struct why *w, struct why_stream *s, const struct log_line *l)
 			r->events.v[i].file == s->file && strstr(r->events.v[i].text, said);
 }
 
-void heal_slurmd(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+/* May @e be of that host's daemon? "Nodes gpu1 not responding" is of the one that it names; which
+ * of "gpu[1-4]" came back is not asked. */
+static bool is_of_node(const struct log_event *e, const char *host)
+{
+	static const char *const before[] = {"error: Nodes ", "Node failure on "};
+	char node[254];
+
+	for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+		const char *p = strstr(e->text, before[i]);
+
+		if (!p)
+			continue;
+		said_word(node, sizeof(node), p + strlen(before[i]), " ");
+		return strpbrk(node, "[,") || log_hosts_fit(node, host);
+	}
+	return log_hosts_fit(e->who.host, host);
+}
+
+static bool is_all_of_node(const struct record *r, const char *host)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		if (!is_of_node(&r->events.v[i], host))
+			return false;
+	return r->events.n;
+}
+
+void heal_slurmd(struct why *w, struct why_stream *s, const struct log_line *l)
 {
 	static const char *const lacked[] = {
 		"SLM-003", "SLM-007", "SLM-026", /* it did not answer */
@@ -134,7 +160,7 @@ void heal_slurmd(struct why *w, struct why_stream *s, const struct log_line *l U
 	for (size_t i = 0; i < ARRAY_LEN(lacked); i++) {
 		struct record *r = &w->records[signature_find(lacked[i])];
 
-		r->is_up_again |= r->events.n && r->last_file == s->file;
+		r->is_up_again |= r->last_file == s->file && is_all_of_node(r, l->who.host);
 	}
 }
 
