@@ -17,14 +17,14 @@
 	"tarting inference|ownloading model|ownloading the|ownloading weights|"                    \
 	"okenizing the|okenization of|reprocessing the|onverting the|"                             \
 	"onverting checkpoint|onverting weights|uilding the index|uilding index|"                  \
-	"omputing metrics|omputing FID|omputing perplexity|omputing the |"                         \
+	"omputing metrics|omputing FID|omputing perplexity|"                                       \
 	"unning benchmark"
 
 struct busy {
 	uint64_t line; /* 0: nobody was */
 	unsigned file;
 	int rank;	/* -1: not said */
-	bool is_shared; /* several ranks did it at the same time */
+	bool is_shared; /* several ranks did it at the same time, or said so in the same words */
 	uint32_t steps; /* lines of progress that had been counted then */
 	enum clock_kind clock;
 	int64_t time_ms;
