@@ -292,6 +292,7 @@ const struct fact log_facts[] = {
 	{SHOWN_ANCHORS, 4000, .learn = shown_begin},
 	{BUSY_WORDS, 40000, .learn = busy_hear},
 	{GID_ANCHORS, 400, .learn = gid_hear},
+	{GID_SETTINGS, 40000, .learn = gid_hear_setting},
 	{ROOM_ANCHORS, 400, .learn = room_begin},
 	{UNEVEN_ANCHORS, 40000, .learn = uneven_hear},
 	{HEAL_UP_ANCHORS, 40000, .learn = heal_up},
