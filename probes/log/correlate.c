@@ -361,7 +361,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	beside_job(w, a, x);
 	shown_judge(w, a, x);
 	zones(w, a, x);
-	unplaced(a, x);
+	unplaced(w, a, x);
 	gid_judge(w, a, x);
 	uneven(w, a, x);
 	hidden(w, a, x);

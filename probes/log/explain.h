@@ -98,8 +98,9 @@ void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from an event of Kubernetes that others, newer and more frequent, overtook. When
  * the others have judged. */
 void kubevents(const struct why *w, struct arena *a, struct explanation *x);
-/* Raises what keeps a pod from running where others miss its name, and names the taint. */
-void unplaced(struct arena *a, struct explanation *x);
+/* Raises what keeps a pod from running where others miss its name, and says what is done about
+ * the taint. */
+void unplaced(const struct why *w, struct arena *a, struct explanation *x);
 /* Raises that ranks have different numbers of batches, where a collective failed for that. After
  * waits(). */
 void uneven(struct why *w, struct arena *a, struct explanation *x);

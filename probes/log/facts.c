@@ -96,7 +96,7 @@ static void event_seen(struct why *w, struct why_stream *s, const struct log_lin
 
 static void pod_runs(struct why *w, struct why_stream *s, const struct log_line *l)
 {
-	podrows_hear(&w->podrows, &w->a, l);
+	podrows_hear(&w->podrows, &w->a, l, w->order);
 	shown_pod(w, s, l);
 }
 

@@ -76,17 +76,34 @@ bool podrow_parse(const char *text, struct podrow *ret)
 	age = age_column(restarts);
 	*ret = (struct podrow){.age_s = kubetime_duration(&age)};
 	owner_of(ret, space, name);
+	said_word(ret->pod, sizeof(ret->pod), name, " \t");
 	said_word(ret->status, sizeof(ret->status), status, " \t");
 	return ret->age_s > 0;
 }
 
-void podrows_hear(struct podrows *p, struct arena *a, const struct log_line *l)
+void podrows_hear(struct podrows *p, struct arena *a, const struct log_line *l, uint64_t order)
 {
 	struct podrow row;
 
 	if (p->running.n < PODROWS_MAX && podrow_parse(l->text, &row) &&
-	    streq(row.status, "Running"))
+	    streq(row.status, "Running")) {
+		row.order = order;
 		*LIST_ADD(a, &p->running) = row;
+	}
+}
+
+bool podrows_runs(const struct podrows *p, const char *space, const char *pod, uint64_t order)
+{
+	for (size_t i = 0; i < p->running.n; i++) {
+		const struct podrow *r = &p->running.v[i];
+		const char *slash = strchr(r->owner, '/');
+		size_t n = slash ? (size_t)(slash - r->owner) : 0;
+
+		if (r->order >= order && streq(r->pod, pod) &&
+		    (!n || !*space || (strlen(space) == n && starts_with(r->owner, space))))
+			return true;
+	}
+	return false;
 }
 
 bool podrows_replaced(const struct podrows *p, const struct podrow *failed, long *ret_age_s)
