@@ -35,34 +35,93 @@ static double size_of(const char *p, bool *ret_over)
 	return *end && !strchr(" \t*\r", *end) ? -1 : n;
 }
 
-/* Used, what is allowed for a while, and what is allowed at all: of blocks, which come first. */
+/* A number, or the end of what has none: where a row's figures begin. */
+static bool is_figure(const char *p)
+{
+	bool is_over;
+
+	return size_of(p, &is_over) >= 0;
+}
+
+/* The first word is a user's, as in xfs_quota's report, whose grace stands in brackets. */
+static bool is_of_user(const char *row)
+{
+	const char *p = said_spaces(row);
+	size_t n = strcspn(p, " \t");
+
+	return isalpha((unsigned char)*p) && !memchr(p, '/', n) && !memchr(p, ':', n) &&
+	       is_figure(said_next(p)) && strchr(p, '[');
+}
+
+/* Behind the names of a row: of file systems, hosts, and "USR"; NULL: it is no row. */
+static const char *figures_of(const char *p)
+{
+	static const char *const kinds[] = {"USR", "GRP", "FILESET", NULL};
+	const char *q = p;
+
+	for (; *q && !is_figure(q); q = said_next(q)) {
+		size_t n = strcspn(q, " \t");
+
+		if (!memchr(q, '/', n) && !memchr(q, ':', n) && !said_any(q, n, kinds) &&
+		    !said_any(said_next(q), strcspn(said_next(q), " \t"), kinds) && !is_of_user(p))
+			return NULL;
+	}
+	return q;
+}
+
+/* Used, what is allowed for a while, and what is allowed at all: of blocks, which come first. The
+ * star says that more is used than for a while, which may go on until its time is over. */
 static bool is_used_up(const char *p)
 {
 	double v[3];
 	bool is_over = false;
+	char grace[16];
 	size_t n = 0;
 
-	for (; *p && n < ARRAY_LEN(v); p = said_next(p)) {
-		v[n] = size_of(p, &is_over);
-		if (v[n] < 0 && n)
-			return false;
-		n += v[n] >= 0;
-	}
-	return n == ARRAY_LEN(v) && (is_over || (v[2] > 0 && v[0] >= v[2]));
+	for (; n < ARRAY_LEN(v) && is_figure(p); p = said_next(p))
+		v[n++] = size_of(p, &is_over);
+	if (n < ARRAY_LEN(v))
+		return false;
+	said_word(grace, sizeof(grace), is_figure(p) ? said_next(p) : p, " \t");
+	return (v[2] > 0 && v[0] >= v[2]) || streq(grace, "expired") ||
+	       (is_over && streq(grace, "none"));
 }
 
 bool room_row(struct why_stream *s, const struct log_line *l)
 {
-	const char *p = said_spaces(l->text);
+	const char *p = said_spaces(l->text), *figures = figures_of(p);
+	bool is_rule = *p == '-' && !p[strspn(p, "- \t\r")];
 
-	if (strpbrk(p, "$#@=") && !strchr(p, '*'))
-		return false;
-	if (is_used_up(p))
+	if (figures && is_used_up(figures))
 		why_fire(s, "LIM-018", l);
-	return true;
+	return (figures && *p) || is_rule;
 }
 
 /* --- what could not be written ------------------------------------------------------------ */
+/* Is @user a part of a path there? */
+static bool has_user(const struct cause *e, const char *user)
+{
+	for (size_t i = 0; i < e->record->events.n; i++)
+		for (const char *p = e->record->events.v[i].text; (p = strchr(p, '/')); p++)
+			if (starts_with(p + 1, user) && p[1 + strlen(user)] == '/')
+				return true;
+	return false;
+}
+
+/* What shows why @e could not write: not a quota of somebody else. */
+static const struct log_event *shown_for(const struct cause *c, const struct cause *e)
+{
+	for (size_t i = 0; i < c->record->events.n; i++) {
+		const struct log_event *event = &c->record->events.v[i];
+		char user[64];
+
+		said_word(user, sizeof(user), said_spaces(event->text), " \t");
+		if (!is_of_user(event->text) || has_user(e, user))
+			return event;
+	}
+	return NULL;
+}
+
 /* torch does not know why its file could not be written; another rank, a later call, or who looked
  * at the file system, may say it. */
 static void checkpoint(struct explanation *x)
@@ -84,10 +143,14 @@ static void checkpoint(struct explanation *x)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(shown) && !is_told; i++) {
 		struct cause *c = explain_find(x, shown[i]);
+		const struct log_event *at = c ? shown_for(c, e) : NULL;
 
+		if (!at)
+			continue;
+		c->first = at;
 		explain_reason(c, e, e->weight + MORE + FIRST,
 			       "so the checkpoint could not be written");
-		is_told = c != NULL;
+		is_told = true;
 	}
 }
 
@@ -107,10 +170,11 @@ static const char *node_of(struct arena *a, const struct cause *c)
 	return explain_word(a, arena_strdup(a, host));
 }
 
-/* A daemon's own files: its spool, the job's credentials, what a prolog writes. */
+/* A daemon's own files: its spool, the job's credentials; or what it says. */
 static const struct log_event *of_daemon(const struct cause *disk)
 {
-	static const char *const words[] = {"slurm", "cred_state", "rolog", "/var/spool"};
+	static const char *const words[] = {"slurmd", "slurmctld", "/var/spool/slurm",
+					    "cred_state"};
 	const struct log_event *e = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(words) && !e; i++)
@@ -145,18 +209,57 @@ static const char *mount_of(struct arena *a, const struct log_event *e)
 	return explain_word(a, arena_strdup(a, path));
 }
 
+/* The path of what could not be written, "'/scratch/ckpt/x.pt'"; "": the line names none. */
+static void path_of(const char *text, char *ret, size_t size)
+{
+	const char *p = text;
+
+	while ((p = strchr(p, '/')) && (p == text || !strchr(" '\"(=", p[-1])))
+		p++;
+	said_word(ret, size, p ? p : "", " '\":,)\t\r");
+}
+
+static bool is_below(const char *path, const char *mount)
+{
+	size_t n = strlen(mount);
+
+	return streq(mount, "/") || (starts_with(path, mount) && (!path[n] || path[n] == '/'));
+}
+
+/* The full file system of @host on which @path is: the longest mount point; of no path, the first.
+ */
+static const struct log_event *row_of(struct arena *a, const struct cause *df, const char *host,
+				      const char *path, const char **ret_mount)
+{
+	const struct log_event *best = NULL;
+
+	for (size_t i = 0; df && i < df->record->events.n; i++) {
+		const struct log_event *row = &df->record->events.v[i];
+		const char *mount = mount_of(a, row);
+
+		if (!mount || !log_hosts_fit(row->who.host, host) ||
+		    (*path && !is_below(path, mount)) ||
+		    (best && (!*path || strlen(mount) <= strlen(*ret_mount))))
+			continue;
+		best = row;
+		*ret_mount = mount;
+	}
+	return best;
+}
+
 /* Which of the file systems it is, where somebody shows them. */
 static void which(struct arena *a, struct cause *disk, const struct cause *df, const char *node)
 {
-	const struct log_event *row = df ? &df->record->events.v[0] : NULL;
-	const char *mount = row ? mount_of(a, row) : NULL;
-	const char *host = row && *row->who.host ? row->who.host : node;
-	const char *said;
+	const char *host = *disk->first->who.host ? disk->first->who.host : node;
+	const struct log_event *row;
+	const char *mount, *said;
+	char path[256];
 
-	if (!host && *disk->first->who.host)
-		host = disk->first->who.host;
-	if (!mount)
+	path_of(disk->first->text, path, sizeof(path));
+	row = row_of(a, df, host ? host : "", path, &mount);
+	if (!row)
 		return;
+	host = *row->who.host ? row->who.host : host;
 	said = arena_printf(a, "df shows %s%s%s full", mount, host ? " of " : "", host ? host : "");
 	disk->because = disk->because ? arena_printf(a, "%s, %s", said, disk->because) : said;
 	disk->cure = arena_printf(a,
