@@ -29,7 +29,16 @@ static void add(struct pkeys *t, const char *host, size_t n, unsigned key)
 	t->n++;
 }
 
-/* "0x8012", "n1: 0x8012", "n1: /sys/.../pkeys/0:0x8012" */
+/* "    126 0x0000" of uniq -c. */
+static bool is_counted(const char *text, const char *key)
+{
+	const char *p = said_spaces(text);
+	size_t n = strspn(p, "0123456789");
+
+	return n && said_spaces(p + n) == key && key > p + n;
+}
+
+/* "0x8012", "126 0x8012", "n1: 0x8012", "n1: /sys/.../pkeys/0:0x8012" */
 static bool read_row(struct pkeys *t, const char *text)
 {
 	const char *key = strstr(text, "0x"), *end = text + strcspn(text, " \t:");
@@ -40,9 +49,11 @@ static bool read_row(struct pkeys *t, const char *text)
 		return false;
 	if (is_named)
 		add(t, text, (size_t)(end - text), (unsigned)strtoul(key, NULL, 16));
-	else if (key == said_spaces(text) || key[-1] == ':')
+	else if (key == said_spaces(text) || key[-1] == ':' || is_counted(text, key))
 		add(t, t->host, strlen(t->host), (unsigned)strtoul(key, NULL, 16));
-	return is_named || key == said_spaces(text) || key[-1] == ':';
+	else
+		return false;
+	return true;
 }
 
 void pkeys_hear(struct why *w, struct why_stream *s, const struct log_line *l)
@@ -51,6 +62,10 @@ void pkeys_hear(struct why *w, struct why_stream *s, const struct log_line *l)
 
 	if (strstr(l->text, ":0x")) {
 		(void)read_row(t, l->text);
+		return;
+	}
+	if (strstr(l->text, "==> /")) { /* head's, above one of its files */
+		sequel_begin(s, SEQUEL_PKEYS, l);
 		return;
 	}
 	shell_host(l->text, strstr(l->text, "/pkeys/"), t->host, sizeof(t->host));
@@ -69,8 +84,35 @@ bool pkeys_next(struct why_stream *s, const struct log_line *l)
 static bool is_in(const struct pkeys *t, const char *host, unsigned key)
 {
 	for (unsigned i = 0; i < t->n; i++)
-		if (streq(t->v[i].host, host) && is_same(t->v[i].key, key))
+		if (log_hosts_fit(t->v[i].host, host) && is_same(t->v[i].key, key))
 			return true;
+	return false;
+}
+
+/* Has the host a partition of its own, besides the one that all are in? */
+static bool has_own(const struct pkeys *t, const char *host)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		if (log_hosts_fit(t->v[i].host, host) && !is_same(t->v[i].key, MOST))
+			return true;
+	return false;
+}
+
+/* Do they reach each other, as far as is known? Where both are full members of what all are in, and
+ * each has partitions of its own, the job may be meant for those. */
+static bool reach(const struct pkeys *t, const char *host, const char *other)
+{
+	bool both_own = has_own(t, host) && has_own(t, other);
+
+	for (unsigned i = 0; i < t->n; i++)
+		for (unsigned k = 0; k < t->n; k++) {
+			const struct pkey *one = &t->v[i], *two = &t->v[k];
+
+			if (log_hosts_fit(one->host, host) && log_hosts_fit(two->host, other) &&
+			    is_same(one->key, two->key) && ((one->key | two->key) & FULL) &&
+			    !(both_own && one->key == MOST && two->key == MOST))
+				return true;
+		}
 	return false;
 }
 
@@ -79,7 +121,8 @@ const char *pkeys_lacks(const struct pkeys *t, const struct pkey **ret_of)
 	for (unsigned i = 0; i < t->n; i++)
 		for (unsigned k = 0; k < t->n; k++)
 			if ((t->v[i].key & FULL) && t->v[i].key != MOST &&
-			    !is_in(t, t->v[k].host, t->v[i].key)) {
+			    !is_in(t, t->v[k].host, t->v[i].key) &&
+			    !reach(t, t->v[i].host, t->v[k].host)) {
 				*ret_of = &t->v[i];
 				return t->v[k].host;
 			}
@@ -96,7 +139,7 @@ static const struct pkey *limited(const struct pkeys *t, const char *host, const
 		for (unsigned k = 0; k < t->n; k++) {
 			const struct pkey *one = &t->v[i], *two = &t->v[k];
 
-			if (!streq(one->host, host) || !streq(two->host, other) ||
+			if (!log_hosts_fit(one->host, host) || !log_hosts_fit(two->host, other) ||
 			    !is_same(one->key, two->key))
 				continue;
 			if ((one->key | two->key) & FULL)
@@ -110,7 +153,7 @@ const char *pkeys_limited(const struct pkeys *t, const struct pkey **ret_of)
 {
 	for (unsigned i = 0; i < t->n; i++)
 		for (unsigned k = 0; k < i; k++) {
-			if (streq(t->v[i].host, t->v[k].host))
+			if (log_hosts_fit(t->v[i].host, t->v[k].host))
 				continue;
 			*ret_of = limited(t, t->v[k].host, t->v[i].host);
 			if (*ret_of)
