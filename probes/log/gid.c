@@ -42,15 +42,6 @@ static void add_port(struct gids *g, const char *text, const char *slash)
 	g->nports += !port_of(g, port->hca);
 }
 
-void gid_hear(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	for (const char *p = l->text; (p = strchr(p, '/')); p++)
-		if (starts_with(p, "/RoCE") || starts_with(p, "/IB"))
-			add_port(&w->gids, l->text, p);
-	w->gids.is_roce |= strstr(l->text, "/RoCE") || strstr(l->text, "Ethernet");
-	w->gids.is_ib |= strstr(l->text, ":1/IB") || strstr(l->text, "InfiniBand");
-}
-
 /* The port that a failure names, "... hca mlx5_2"; NULL: none, or one of which nothing is known. */
 static const struct gid_port *port_named(const struct gids *g, const struct log_event *e)
 {
@@ -118,9 +109,8 @@ static struct gid_setting *setting_of(struct gids *g, const char *name)
 	return NULL;
 }
 
-void gid_hear_setting(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+static void add_settings(struct gids *g, const struct log_line *l)
 {
-	struct gids *g = &w->gids;
 	struct gid_setting now;
 
 	for (const char *p = l->text; (p = next_setting(l->text, p, &now));) {
@@ -132,6 +122,16 @@ void gid_hear_setting(struct why *w, struct why_stream *s UNUSED, const struct l
 			continue;
 		*had = now;
 	}
+}
+
+void gid_hear(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	for (const char *p = l->text; (p = strchr(p, '/')); p++)
+		if (starts_with(p, "/RoCE") || starts_with(p, "/IB"))
+			add_port(&w->gids, l->text, p);
+	add_settings(&w->gids, l);
+	w->gids.is_roce |= strstr(l->text, "/RoCE") || strstr(l->text, "Ethernet");
+	w->gids.is_ib |= strstr(l->text, ":1/IB") || strstr(l->text, "InfiniBand");
 }
 
 /* The line that set one of a port's first addresses, which holds in the end. */

@@ -7,8 +7,8 @@
  */
 #include "probes/log/line.h"
 
-#define GID_ANCHORS "NET/IB : Using |NET/IB: Using |:1/RoCE|:2/RoCE|link_layer:"
 #define GID_SETTINGS "_IB_GID_INDEX"
+#define GID_ANCHORS "NET/IB : Using |NET/IB: Using |:1/RoCE|:2/RoCE|link_layer:|" GID_SETTINGS
 
 struct why;
 struct why_stream;
@@ -34,7 +34,6 @@ struct gids {
 };
 
 void gid_hear(struct why *w, struct why_stream *s, const struct log_line *l);
-void gid_hear_setting(struct why *w, struct why_stream *s, const struct log_line *l);
 void gid_judge(struct why *w, struct arena *a, struct explanation *x);
 
 #endif
