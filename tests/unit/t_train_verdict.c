@@ -83,7 +83,7 @@ static char fix[512];
 static void note_fix(struct finding *f) { (void)snprintf(fix, sizeof(fix), "%s", f->fix.v[0]); }
 
 /* What to type, as a rank started by hand says it. */
-static const char *fix_of(const char *fmt, ...)
+static PRINTF(1, 2) const char *fix_of(const char *fmt, ...)
 {
 	const struct report_opts o = {
 		.command = "ddpsmoke", .format = "github", .review = note_fix};
