@@ -191,6 +191,8 @@ void gid_judge(struct why *w, struct arena *a, struct explanation *x)
 {
 	static const char *const effects[] = {"IB-001", "IB-006", "IB-011", "IB-015",
 					      "IB-017", "PT-006", NULL};
+	/* a link that went down, or a port that failed, needs no address to fail by */
+	static const char *const broke[] = {"KRN-003", "IB-014", "KRN-002", NULL};
 	struct cause *c = explain_find(x, "IB-073");
 	const struct cause *e = explain_surest(x, effects, CONFIDENT);
 	const struct log_event *shown = c ? explain_event(c, "ocalGid") : NULL, *set;
@@ -201,8 +203,8 @@ void gid_judge(struct why *w, struct arena *a, struct explanation *x)
 		return;
 	c->weight = 0;
 	set = setter(&w->gids, c, &by);
-	if (!e || e->record->last_progress >= WENT_ON || !is_over_ethernet(&w->gids, e, shown) ||
-	    !(shown || (set && by.index == 0)))
+	if (!e || explain_surest(x, broke, CONFIDENT) || e->record->last_progress >= WENT_ON ||
+	    !is_over_ethernet(&w->gids, e, shown) || !(shown || (set && by.index == 0)))
 		return;
 	because = shown ? "the addresses that RDMA used begin with fe80" : "the port is Ethernet's";
 	if (set)
