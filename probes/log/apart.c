@@ -1,11 +1,11 @@
 #include "probes/log/apart.h"
 
 #include "lib/host/leads.h"
+#include "lib/net/addr.h"
 #include "probes/log/explain.h"
 #include "probes/log/machine.h"
 #include "probes/log/said.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 
 enum {
@@ -16,11 +16,6 @@ enum {
 /* Why nodes did not come together. */
 static const char *const unmet[] = {"PT-005", "PT-004", "PT-012",  "PT-013",  "PT-022", "PT-023",
 				    "PT-030", "PT-094", "CON-001", "CON-004", NULL};
-
-static int above(const struct cause *effect)
-{
-	return effect->weight + MORE < MOST ? effect->weight + MORE : MOST;
-}
 
 /* --- what is heard ------------------------------------------------------------------------ */
 /* What each shell that is given it makes another value of. */
@@ -106,7 +101,7 @@ static void ids(struct why *w, struct arena *a, struct explanation *x)
 
 	if (!e || w->healthy || why_has_worked(w) || !contrast_find(&w->apart.ids, &one, &two))
 		return;
-	explain_reason(c, e, above(e),
+	explain_reason(c, e, explain_above(e, MORE, MOST),
 		       arena_printf(a, "%s on %s, but %s on %s", one->value, one->by, two->value,
 				    two->by));
 }
@@ -121,7 +116,7 @@ static void steps(struct why *w, struct arena *a, struct explanation *x)
 
 	if (!e || !contrast_find(&w->apart.steps, &one, &two))
 		return;
-	explain_reason(c, e, above(e),
+	explain_reason(c, e, explain_above(e, MORE, MOST),
 		       arena_printf(a, "%s goes on from %s, but %s from %s", one->by, one->value,
 				    two->by, two->value));
 	kin_adopt(c, explain_find(x, "PT-006") ? explain_find(x, "PT-006") : e);
@@ -151,7 +146,7 @@ static void worlds(struct why *w, struct arena *a, struct explanation *x)
 
 	if (!c || !world || !twins_typed(&w->twins, &one, &two))
 		return;
-	explain_reason(c, e ? e : c, e ? above(e) : LONELY,
+	explain_reason(c, e ? e : c, e ? explain_above(e, MORE, MOST) : LONELY,
 		       arena_printf(a,
 				    "%s was started as node %ld and %s as node %ld, and each has "
 				    "ranks 0 to %ld of a world of %ld",
@@ -160,21 +155,12 @@ static void worlds(struct why *w, struct arena *a, struct explanation *x)
 }
 
 /* --- an address that no machine has ------------------------------------------------------- */
-static bool is_in(uint32_t addr, uint32_t net, int bits) { return !((addr ^ net) >> (32 - bits)); }
-
-/* One of the internet: not of a private network, a carrier's, loopback or the link. */
 static bool is_public(const char *text)
 {
-	struct in_addr v;
-	uint32_t addr;
+	union addr at;
 
-	if (inet_pton(AF_INET, text, &v) != 1)
-		return false;
-	addr = ntohl(v.s_addr);
-	return !is_in(addr, 0x0a000000, 8) && !is_in(addr, 0xac100000, 12) &&
-	       !is_in(addr, 0xc0a80000, 16) && !is_in(addr, 0x64400000, 10) &&
-	       !is_in(addr, 0x7f000000, 8) && !is_in(addr, 0xa9fe0000, 16) && addr >> 28 < 14 &&
-	       addr;
+	return !addr_parse(text, &at) && at.sa.sa_family == AF_INET &&
+	       addr_class(&at) == ADDR_PUBLIC;
 }
 
 /* A private address of a machine that the log shows; NULL: none. */
@@ -236,7 +222,7 @@ static void outside(struct why *w, struct arena *a, struct explanation *x)
 			       "--master-addr: the address that %s itself has, where it is node 0; "
 			       "the same on every node",
 			       named, *to->port ? to->port : "29400", named, host);
-	explain_reason(c, e, above(e),
+	explain_reason(c, e, explain_above(e, MORE, MOST),
 		       arena_printf(a, "%s is an address of the internet, and %s has %s", to->addr,
 				    host, named));
 }

@@ -1,5 +1,6 @@
 #include "probes/log/asides.h"
 
+#include "lib/net/addr.h"
 #include "probes/log/said.h"
 #include "probes/log/shell.h"
 #include "probes/log/why.h"
@@ -108,11 +109,10 @@ const struct owned *asides_owner(const struct asides *t, const char *addr)
 
 static bool is_in_network(const struct owned *v, const char *addr)
 {
-	struct in_addr one, other;
+	union addr own, at;
 
-	return v->bits > 0 && v->bits <= 32 && inet_pton(AF_INET, v->addr, &one) == 1 &&
-	       inet_pton(AF_INET, addr, &other) == 1 &&
-	       !((ntohl(one.s_addr) ^ ntohl(other.s_addr)) & UINT32_MAX << (32 - v->bits));
+	return v->bits > 0 && !addr_parse(v->addr, &own) && own.sa.sa_family == AF_INET &&
+	       !addr_parse(addr, &at) && addr_in_subnet(&at, &own, (unsigned)v->bits);
 }
 
 const char *asides_iface(const struct why *w, const char *addr)

@@ -52,14 +52,9 @@ static bool find_vain(const struct why *w, struct explanation *x, struct vain *r
 	return false;
 }
 
-static int above(const struct cause *effect)
-{
-	return effect->weight + MORE < MOST ? effect->weight + MORE : MOST;
-}
-
 static void raise(struct cause *c, const struct vain *v, const char *because)
 {
-	explain_reason(c, v->effect, above(v->effect), because);
+	explain_reason(c, v->effect, explain_above(v->effect, MORE, MOST), because);
 }
 
 static const char *target(const struct vain *v) { return *v->to.addr ? v->to.addr : v->to.name; }
@@ -312,8 +307,9 @@ static void rented(const struct asides *t, struct explanation *x, const struct v
 	if (!c || !t->is_rented)
 		return;
 	explain_reason(c, bridge && bridge->weight > v->effect->weight ? bridge : v->effect,
-		       bridge && bridge->weight + MORE > above(v->effect) ? bridge->weight + MORE
-									  : above(v->effect),
+		       bridge && bridge->weight + MORE > explain_above(v->effect, MORE, MOST)
+			       ? bridge->weight + MORE
+			       : explain_above(v->effect, MORE, MOST),
 		       "the log is of rented containers");
 }
 

@@ -11,11 +11,6 @@ enum {
 	NAMED = 24, /* letters of an interface's name, and the end */
 };
 
-static int above(const struct cause *c)
-{
-	return c->weight + MORE < MOST ? c->weight + MORE : MOST;
-}
-
 /* The word at the end of "NCCL_SOCKET_IFNAME set by environment to eth2"; a list has several. */
 static const char *ifname_of(const struct log_event *e)
 {
@@ -74,7 +69,7 @@ static void ifname(struct why *w, struct arena *a, struct explanation *x)
 		if (!e || e->is_over)
 			continue;
 		c->first = lacks;
-		explain_reason(c, e, above(e),
+		explain_reason(c, e, explain_above(e, MORE, MOST),
 			       arena_printf(a,
 					    "%s was told NCCL_SOCKET_IFNAME=%.*s, and no line says "
 					    "that it uses such an interface",
@@ -143,7 +138,7 @@ static void ray(struct why *w, struct arena *a, struct explanation *x)
 			continue;
 		c->first = e;
 		explain_reason(
-			c, lost, above(lost),
+			c, lost, explain_above(lost, MORE, MOST),
 			arena_printf(a, "this node goes by %s, and the head is at %s", own, head));
 		break;
 	}
@@ -187,7 +182,7 @@ static void library(struct why *w, struct arena *a, struct explanation *x)
 
 		if (!e || e->is_over || (told && told->weight > e->weight))
 			continue;
-		weight = above(e); /* the list may grow */
+		weight = explain_above(e, MORE, MOST); /* the list may grow */
 		c = explain_add(w, a, x, "CON-016");
 		explain_reason(c, explain_find(x, effects[i]), weight,
 			       arena_printf(a, "this log has NCCL %s and NCCL %s", w->nccl_said[0],

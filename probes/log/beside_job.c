@@ -31,7 +31,7 @@ static void above(struct explanation *x, struct cause *c, const char *const *eff
 	const struct cause *e = strongest(x, effects);
 
 	if (e)
-		explain_reason(c, e, e->weight + MORE < MOST ? e->weight + MORE : MOST, because);
+		explain_reason(c, e, explain_above(e, MORE, MOST), because);
 }
 
 /* Made to count for nothing until something shows more; NULL: no line has it. */
@@ -110,7 +110,7 @@ static void handed_over(struct why *w, struct arena *a, struct explanation *x)
 			continue;
 		c = explain_add(w, a, x, "GPU-138");
 		e = explain_find(x, failed[i]); /* the list may have moved */
-		explain_instead(c, e, e->first, e->weight + MORE < MOST ? e->weight + MORE : MOST,
+		explain_instead(c, e, e->first, explain_above(e, MORE, MOST),
 				"cudaIpcOpenMemHandle failed");
 		return;
 	}

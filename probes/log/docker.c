@@ -138,8 +138,7 @@ static const char *pin(const struct why *w, struct arena *a)
 
 	if (!iface || !explain_word(a, iface))
 		return "export NCCL_SOCKET_IFNAME=^docker0,lo   # on every host; Gloo wants the "
-		       "name "
-		       "of the one that they share: GLOO_SOCKET_IFNAME";
+		       "name of the one that they share: GLOO_SOCKET_IFNAME";
 	return arena_printf(a,
 			    "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s   # on every host: "
 			    "%s is there; or NCCL_SOCKET_IFNAME=^docker0,lo",

@@ -53,6 +53,8 @@ struct cause *explain_find(struct explanation *x, const char *id);
 /* The surest of these (the first of equals) that the job did not outlive, from @least on; NULL:
  * there is none. */
 struct cause *explain_surest(struct explanation *x, const char *const *ids, int least);
+/* What @effect weighs and @more, up to @most: the weight of what explains it. */
+int explain_above(const struct cause *effect, int more, int most);
 /* Is it one of these, up to a NULL? */
 bool explain_is_one_of(const struct cause *c, const char *const *ids);
 /* The first line of the cause that has @words; NULL: none, or the job outlived it. */

@@ -49,7 +49,7 @@ void generated_judge(struct why *w, struct arena *a, struct explanation *x)
 		c->weight = 0;
 	if (!e || !e->because || !t->generates || !t->is_sharded || t->is_synced)
 		return;
-	explain_reason(c, e, e->weight + MORE < MOST ? e->weight + MORE : MOST,
+	explain_reason(c, e, explain_above(e, MORE, MOST),
 		       arena_printf(a, "parameters are spread (%s), and %s", t->how, e->because));
 	kin_adopt(c, explain_find(x, "PT-006") ? explain_find(x, "PT-006") : e);
 }

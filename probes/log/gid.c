@@ -212,5 +212,5 @@ void gid_judge(struct why *w, struct arena *a, struct explanation *x)
 				       (unsigned long long)set->line, because);
 	c->first = set ? set : shown;
 	c->cure = cure(w, a, set ? arena_strdup(a, by.name) : NULL);
-	explain_reason(c, e, e->weight + MORE < MOST ? e->weight + MORE : MOST, because);
+	explain_reason(c, e, explain_above(e, MORE, MOST), because);
 }

@@ -241,8 +241,7 @@ static void blame_odd_one(struct why *w, struct arena *a, struct explanation *x)
 
 	if (effect)
 		explain_raise(
-			explain_find(x, "IF-004"),
-			effect->weight + MORE < MOST ? effect->weight + MORE : MOST,
+			explain_find(x, "IF-004"), explain_above(effect, MORE, MOST),
 			arena_printf(a, "%s meets over %s, but %s over %s, and a connection failed",
 				     odd->who.host, odd->boot, other->who.host, other->boot));
 }

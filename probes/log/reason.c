@@ -16,6 +16,11 @@ struct cause *explain_surest(struct explanation *x, const char *const *ids, int 
 	return best;
 }
 
+int explain_above(const struct cause *effect, int more, int most)
+{
+	return effect->weight + more < most ? effect->weight + more : most;
+}
+
 static void named(struct explanation *x)
 {
 	static const struct {
@@ -114,8 +119,7 @@ static void named(struct explanation *x)
 		struct cause *c = explain_find(x, pairs[i].reason);
 
 		if (e && c && c->weight > 0 && !e->is_over && !c->is_over)
-			explain_reason(c, e, e->weight + MORE < MOST ? e->weight + MORE : MOST,
-				       pairs[i].because);
+			explain_reason(c, e, explain_above(e, MORE, MOST), pairs[i].because);
 	}
 }
 

@@ -193,7 +193,7 @@ static const char *launch(struct arena *a, struct explanation *x, struct cause *
 	if (!e || !at)
 		return NULL;
 	disk->first = at;
-	explain_reason(disk, e, e->weight + MORE < MOST ? e->weight + MORE : MOST,
+	explain_reason(disk, e, explain_above(e, MORE, MOST),
 		       arena_printf(a, "so slurmd%s%s started nothing", node ? " of " : "",
 				    node ? node : ""));
 	return node;

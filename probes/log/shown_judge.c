@@ -29,9 +29,9 @@ static const struct cause *best_of(struct explanation *x, const char *const *ids
 
 static int above(const struct cause *effect, int least)
 {
-	int weight = effect->weight + MORE;
+	int weight = explain_above(effect, MORE, MOST);
 
-	return weight < least ? least : weight > MOST ? MOST : weight;
+	return weight < least ? least : weight;
 }
 
 /* --- policies ------------------------------------------------------------------------------- */

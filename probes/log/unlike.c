@@ -12,11 +12,6 @@ enum {
 	MOST = 95,
 };
 
-static int above(const struct cause *effect)
-{
-	return effect->weight + MORE < MOST ? effect->weight + MORE : MOST;
-}
-
 /* --- settings of NCCL -------------------------------------------------------------------- */
 
 static const char *host_of(const struct why *w, unsigned actor)
@@ -88,11 +83,11 @@ static void settings(struct why *w, struct arena *a, struct explanation *x,
 	const struct cause *effect = said ? explain_surest(x, effects, CONFIDENT) : NULL;
 	struct cause *c = explain_find(x, "NET-016");
 
-	if (!effect || !c || c->is_over || above(effect) <= c->weight ||
+	if (!effect || !c || c->is_over || explain_above(effect, MORE, MOST) <= c->weight ||
 	    (why_has_worked(w) && !says_sizes(effect)))
 		return;
 	c->first = explain_event(c, arena_printf(a, "%s set by", name));
-	explain_reason(c, effect, above(effect), said);
+	explain_reason(c, effect, explain_above(effect, MORE, MOST), said);
 }
 
 /* How a collective is cut into messages: each rank decides that for itself. */
@@ -145,7 +140,7 @@ static void programs(struct why *w, struct arena *a, struct explanation *x)
 		if (x->in_trouble)
 			*LIST_ADD(a, &x->notes) = said;
 		if (c && !c->because)
-			explain_raise(c, above(c), said);
+			explain_raise(c, explain_above(c, MORE, MOST), said);
 	}
 }
 
@@ -314,7 +309,8 @@ static void packets(struct why *w, struct arena *a, struct explanation *x)
 	if (!said)
 		said = small ? lost_text(a, small) : refused_text(a, ping, takes);
 	c->cure = takes ? mtu_cure(a, small ? iface_of(w, takes) : told_of(w), takes) : NULL;
-	explain_reason(c, effect ? effect : c, effect ? above(effect) : HUNG, said);
+	explain_reason(c, effect ? effect : c, effect ? explain_above(effect, MORE, MOST) : HUNG,
+		       said);
 }
 
 void unlike(struct why *w, struct arena *a, struct explanation *x)

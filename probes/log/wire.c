@@ -49,8 +49,8 @@ static void sizes(struct why *w, struct arena *a, struct explanation *x)
 	if (!is_all || !(c || m->other_bytes))
 		return;
 	effect = *refused; /* the list may grow */
-	explain_reason(explain_add(w, a, x, "IB-004"), &effect,
-		       effect.weight + MORE < MOST ? effect.weight + MORE : MOST, said);
+	explain_reason(explain_add(w, a, x, "IB-004"), &effect, explain_above(&effect, MORE, MOST),
+		       said);
 }
 
 /* Such an access is one that was too long, or one of memory that the card does not reach: then

@@ -45,7 +45,7 @@ void zones(struct why *w, struct arena *a, struct explanation *x)
 		if (next.name && one.name && !streq(next.name, one.name)) {
 			const char *said =
 				arena_printf(a, "some are in %s, some in %s", one.name, next.name);
-			int weight = e->weight + MORE < MOST ? e->weight + MORE : MOST;
+			int weight = explain_above(e, MORE, MOST);
 
 			if (next.is_of_job && one.is_of_job)
 				explain_reason(c, e, weight, said);
