@@ -38,7 +38,7 @@ static double size_of(const char *p, bool *ret_over)
 /* A number, or the end of what has none: where a row's figures begin. */
 static bool is_figure(const char *p)
 {
-	bool is_over;
+	bool is_over = false;
 
 	return size_of(p, &is_over) >= 0;
 }
